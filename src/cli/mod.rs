@@ -209,13 +209,14 @@ fn carry_out(task: Task) -> Result<Fit, CommandError> {
         )?,
         Task::One { question, reading, json, read: says_what_was_read, full, require_fit } => {
             let pasted = pasted_texts(&reading.texts)?;
-            if let (Some(found), false) = (&pasted, json) {
-                output.write_all(pasted_text(found, full).as_bytes())?;
-            }
             let question = question_of(&question, &reading, pasted.as_ref());
+            if let (Some(found), false) = (&pasted, json) {
+                let scenario = question.as_ref().ok().map(|question| &question.scenario);
+                output.write_all(pasted_text(found, scenario, full).as_bytes())?;
+            }
             if let (true, Err(CommandError::Question(refusal))) = (json, &question) {
                 match pasted.as_ref().filter(|_| says_what_was_read) {
-                    Some(found) => write_json(&mut output, &self::pasted(found, None))?,
+                    Some(found) => write_json(&mut output, &self::pasted(found, None, None))?,
                     None => write_json(&mut output, &Failure::of(None, refusal))?,
                 }
             }
@@ -233,7 +234,9 @@ fn carry_out(task: Task) -> Result<Fit, CommandError> {
                 let report = report(&question, Depth::Full);
                 let fits = matches!(&report.answer, Answer::Fits(room) if question.scenario.recipe.batch <= room.b_max);
                 match pasted.as_ref().filter(|_| says_what_was_read) {
-                    Some(found) if json => write_json(&mut output, &self::pasted(found, Some(report)))?,
+                    Some(found) if json => {
+                        write_json(&mut output, &self::pasted(found, Some(&question.scenario), Some(report)))?
+                    }
                     _ if json => write_json(&mut output, &report)?,
                     _ => output.write_all(text(&report).as_bytes())?,
                 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::report::Report;
 use super::values::Number;
 use super::words::counted;
+use crate::Scenario;
 use crate::read::{self, About, Backend, Model, OutOfMemory, Place, Reading, Told, Why};
 
 /// What texts say, and the answer to it.
@@ -181,6 +182,9 @@ pub struct PastedMemory {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Number")]
     pub requested_bytes: Option<Number>,
+    /// What an error means at the configuration that is answered, in sentences: why nothing was left, and which tensor it was
+    /// for. Empty for other texts and without an answer.
+    pub explained: Vec<String>,
 }
 
 impl From<&Place> for KeyPlace {
@@ -189,8 +193,8 @@ impl From<&Place> for KeyPlace {
     }
 }
 
-impl From<&OutOfMemory> for PastedMemory {
-    fn from(found: &OutOfMemory) -> Self {
+impl PastedMemory {
+    fn of(found: &OutOfMemory, scenario: Option<&Scenario>) -> Self {
         Self {
             backend: match found.backend {
                 Backend::Cuda => "cuda",
@@ -206,12 +210,13 @@ impl From<&OutOfMemory> for PastedMemory {
             allocated_bytes: found.allocated.map(Number::from),
             unallocated_bytes: found.unallocated.map(Number::from),
             requested_bytes: found.requested.map(Number::from),
+            explained: scenario.map(|scenario| found.explained(scenario)).unwrap_or_default(),
         }
     }
 }
 
-/// What was read, with the answer, if there is one.
-pub fn pasted(reading: &Reading, report: Option<Report>) -> Pasted {
+/// What was read, with the scenario that is answered and the answer, if there is one.
+pub fn pasted(reading: &Reading, scenario: Option<&Scenario>, report: Option<Report>) -> Pasted {
     let understood = &reading.understood;
     Pasted {
         texts: reading.texts.iter().map(|text| PastedText { text: text.name.clone(), is: text.kind.words() }).collect(),
@@ -256,16 +261,16 @@ pub fn pasted(reading: &Reading, report: Option<Report>) -> Pasted {
             .map(|(place, file)| MissingFile { text: place.text.clone(), line: place.line, file: file.clone() })
             .collect(),
         open: reading.open(),
-        memory: reading.out_of_memory.as_ref().map(PastedMemory::from),
+        memory: reading.out_of_memory.as_ref().map(|found| PastedMemory::of(found, scenario)),
         report: report.map(Box::new),
     }
 }
 
 /// The same as text. `full` lists the keys on which memory does not depend.
-pub fn text(reading: &Reading, full: bool) -> String {
+pub fn text(reading: &Reading, scenario: Option<&Scenario>, full: bool) -> String {
     let mut lines = vec!["Read".to_owned()];
     lines.extend(reading.what_texts_are().into_iter().map(|row| format!("  {row}")));
-    for Told { about, rows } in reading.told() {
+    for Told { about, rows } in reading.told(scenario) {
         lines.push(about.title().to_owned());
         if about == About::NoMatter && !full {
             lines.push(format!("  {} (--full lists them)", counted(rows.len() as u64, "key", "keys")));

@@ -26,6 +26,7 @@ mod network;
 mod oom_search;
 mod optimizer_states;
 mod others;
+mod out_of_memory;
 mod planner;
 mod proof;
 mod quiz;
@@ -177,6 +178,9 @@ figures! {
         "scaling" => scaling::Scaling,
         "grid" => grid::Grid,
         "network" => network::NetworkList,
+    }
+    error {
+        "out-of-memory" => out_of_memory::OutOfMemory,
     }
     trust {
         "others" => others::Others,

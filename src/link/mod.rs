@@ -42,10 +42,9 @@ pub(crate) use decode::pairs;
 pub use decode::{decode, decode_onto, decode_pairs, decode_with};
 pub(crate) use encode::unsaid_after;
 pub use encode::{encode, encode_change, encode_whole};
-#[cfg(feature = "cli")]
-pub(crate) use notice::explained;
-pub(crate) use notice::nearest_parameters;
 pub use notice::{Notice, Words};
+#[cfg(feature = "cli")]
+pub(crate) use notice::{explained, nearest_parameters};
 pub use parameters::{NETWORK, PASSED_OVER, Parameter, is_parameter, names, parameters};
 pub use pinned::Pinned;
 pub use versus::{VS, encode_with, versus, versus_whole};

@@ -1,7 +1,7 @@
 //! What was read, in words: the same on the page and on the command line.
 
 use super::{Kind, Model, OutOfMemory, Place, Reading};
-use crate::format;
+use crate::{Scenario, format};
 
 /// What the rows of a section are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub enum About {
     NoMatter,
     /// What a text says about the memory of a GPU.
     Memory,
+    /// What that means at the configuration.
+    Explained,
     /// Inputs that no text says.
     Open,
 }
@@ -36,6 +38,7 @@ impl About {
             Self::Missing => "Named and not given",
             Self::NoMatter => "No matter for memory",
             Self::Memory => "Memory",
+            Self::Explained => "What the error means",
             Self::Open => "Said by no text, so that a default stands in unless the question says it",
         }
     }
@@ -74,8 +77,9 @@ impl Reading {
         said.collect()
     }
 
-    /// What became of every key, and what is said about memory: sections that have something to say.
-    pub fn told(&self) -> Vec<Told> {
+    /// What became of every key, and what is said about memory: sections that have something to say. What an error means
+    /// depends on the scenario that it is of.
+    pub fn told(&self, scenario: Option<&Scenario>) -> Vec<Told> {
         let understood = &self.understood;
         // The name of a text is told where there are several.
         let several = self.texts.len() > 1;
@@ -105,6 +109,8 @@ impl Reading {
         let missing = understood.missing.iter().map(|(place, file)| format!("{}: {file}", at(place)));
         let no_matter = understood.no_matter.iter().map(|place| format!("{}: {}", at(place), place.key));
         let memory = self.out_of_memory.as_ref().map(OutOfMemory::words).unwrap_or_default();
+        let error = self.out_of_memory.as_ref().zip(scenario);
+        let explained = error.map(|(error, scenario)| error.explained(scenario)).unwrap_or_default();
         let open = self.open();
         let open = (!open.is_empty()).then(|| open.join(", "));
         let all = [
@@ -115,6 +121,7 @@ impl Reading {
             (About::Missing, missing.collect()),
             (About::NoMatter, no_matter.collect()),
             (About::Memory, memory),
+            (About::Explained, explained),
             (About::Open, open.into_iter().collect()),
         ];
         let all = all.into_iter().map(|(about, rows): (_, Vec<String>)| Told { about, rows });

@@ -8,7 +8,8 @@ use leptos::prelude::*;
 
 use crate::components::{BatchSlider, MemoryBar, MemoryLegend, Outlook, Slice};
 use crate::site::{Facts, Standing, State, read};
-use helps::Helps;
+use helps::HelpsPlace;
+pub use helps::of as helps_of;
 use shown::Shown;
 
 /// The largest micro-batch, any other one on the bar, and the changes that make room. The inputs stand in the bar above.
@@ -33,7 +34,7 @@ pub fn Answer(
                     </p>
                     <p class="opening-reason">{read(shown, |shown| &shown.said.reason)}</p>
                 </div>
-                <Helps state/>
+                <HelpsPlace state/>
                 <UseItIn/>
             </Slice>
             <PasteField/>

@@ -3,8 +3,13 @@
 //! Texts of PyTorch are those of c10/cuda/CUDACachingAllocator.cpp from 1.0 to 2.9, of its HIP build and of
 //! c10/xpu/XPUCachingAllocator.cpp. All of them give sizes in powers of 1,024.
 
+mod explained;
 mod smi;
 mod summary;
+mod tensor;
+
+pub use explained::{Cause, Holder};
+pub use tensor::{Holds, Tensor, tensors_of_size};
 
 use crate::Bytes;
 use crate::catalogue::{DEVICES, DeviceRow};

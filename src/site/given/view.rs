@@ -1,7 +1,7 @@
 //! What was read, in words, until it is sent away.
 
 use bmax::read::{self, About, Model, Reading, Text, Told};
-use bmax::{link, number};
+use bmax::{Scenario, link, number};
 use js_sys::{Array, Reflect};
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
@@ -18,7 +18,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(reading: &Reading) -> Self {
+    fn of(reading: &Reading, scenario: &Scenario) -> Self {
         let mut said = reading.what_texts_are();
         let model = reading.model_words();
         said.extend(Some(model).filter(|model| !model.is_empty()));
@@ -31,7 +31,7 @@ impl Shown {
             said.push("The page counts with it now; Undo gives back what was there before.".to_owned());
         }
         // What no text says stays as the page has it.
-        let told = reading.told().into_iter().filter(|told| told.about != About::Open);
+        let told = reading.told(Some(scenario)).into_iter().filter(|told| told.about != About::Open);
         Self { said, told: told.collect() }
     }
 }
@@ -74,7 +74,8 @@ fn Notice(next: Shown, #[prop(into)] dismiss: Callback<()>) -> impl IntoView {
 #[component]
 fn Section(told: Told) -> impl IntoView {
     let Told { about, rows } = told;
-    let open = matches!(about, About::NotCounted | About::NotUnderstood | About::Missing | About::Memory);
+    let open =
+        matches!(about, About::NotCounted | About::NotUnderstood | About::Missing | About::Memory | About::Explained);
     let count = number::grouped(rows.len() as f64);
     view! {
         <details open=open>
@@ -107,5 +108,5 @@ fn take(state: State, texts: &[(String, String)]) -> Option<Shown> {
         let said = reading.inputs.get("b").map(|_| after.with_batch(next.recipe.batch));
         state.scenario.set(said.unwrap_or(after));
     }
-    Some(Shown::of(&reading))
+    Some(Shown::of(&reading, &state.scenario.get_untracked()))
 }
