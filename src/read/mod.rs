@@ -221,11 +221,14 @@ pub fn read(texts: &[Text]) -> Reading {
     let mut sections = Vec::new();
     let mut model = Model::NotNamed;
     let mut memory: Option<OutOfMemory> = None;
-    for (name, bytes) in &texts {
-        let recognised = match std::str::from_utf8(bytes) {
-            Ok(text) => recognise::recognise(text),
-            Err(_) => Recognised::Unread(Unread::Binary),
+    let recognised = texts.iter().flat_map(|(name, bytes)| {
+        let all = match std::str::from_utf8(bytes) {
+            Ok(text) => recognise::recognise_all(text),
+            Err(_) => vec![Recognised::Unread(Unread::Binary)],
         };
+        all.into_iter().map(move |recognised| (name, *bytes, recognised))
+    });
+    for (name, bytes, recognised) in recognised {
         let kind = match recognised {
             Recognised::Sections(found) => {
                 let mut formats: Vec<Format> = found.iter().map(|section| section.format).collect();

@@ -88,6 +88,63 @@ impl fmt::Display for Unread {
 /// Fields that only a model’s own configuration has. Some of them name tokenizers and processors as well.
 const OF_A_MODEL: [&str; 6] = ["model_type", "hidden_size", "n_embd", "d_model", "text_config", "vocab_size"];
 
+/// What a text is, or all that it is: people paste an error together with their command, and blocks between fences.
+pub(super) fn recognise_all(text: &str) -> Vec<Recognised> {
+    // Every part may be as long as the whole.
+    let is_long = text.len() > LIMITS.bytes;
+    let parts = if is_long { vec![text.to_owned()] } else { parts(text) };
+    let all: Vec<Recognised> = parts.iter().flat_map(|part| with_what_stands_around(part)).collect();
+    let is_read = |one: &Recognised| !matches!(one, Recognised::Unread(_));
+    if all.iter().any(is_read) {
+        return all.into_iter().filter(is_read).collect();
+    }
+    vec![all.into_iter().next().unwrap_or(Recognised::Unread(Unread::Empty))]
+}
+
+/// A text, and of an error what stands around it, as far as that is read: what is not understood there is a log.
+fn with_what_stands_around(text: &str) -> Vec<Recognised> {
+    let whole = recognise(text);
+    let beside = match &whole {
+        Recognised::Memory(_) if text.len() <= LIMITS.bytes => out_of_memory::around_error(text),
+        _ => Vec::new(),
+    };
+    let beside = beside.iter().map(|part| recognise(part)).filter(|part| matches!(part, Recognised::Sections(_)));
+    beside.chain([whole.clone()]).collect()
+}
+
+/// What begins and ends a block of Markdown (<https://spec.commonmark.org/0.31.2/#fenced-code-blocks>).
+const FENCE: &str = "```";
+
+/// The blocks between fences and, at the end, all that stands around them; the text itself where it has none. Lines keep
+/// their numbers: empty ones stand for those of other parts.
+fn parts(text: &str) -> Vec<String> {
+    if !text.lines().any(|line| line.trim_start().starts_with(FENCE)) {
+        return vec![text.to_owned()];
+    }
+    let mut blocks: Vec<String> = Vec::new();
+    let (mut around, mut is_inside) = (String::new(), false);
+    for (at, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with(FENCE) {
+            is_inside = !is_inside;
+            if is_inside {
+                blocks.push("\n".repeat(at + 1));
+            }
+            around.push('\n');
+        } else if let (true, Some(block)) = (is_inside, blocks.last_mut()) {
+            *block += line;
+            block.push('\n');
+            around.push('\n');
+        } else {
+            around += line;
+            around.push('\n');
+        }
+    }
+    blocks.into_iter().chain([around]).filter(|part| !part.trim().is_empty()).take(PARTS).collect()
+}
+
+/// More blocks than these are not looked at, since each begins with as many empty lines as stand before it.
+const PARTS: usize = 16;
+
 /// What a text is.
 pub(super) fn recognise(text: &str) -> Recognised {
     let unread = |why| Recognised::Unread(why);

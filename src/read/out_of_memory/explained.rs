@@ -50,9 +50,6 @@ pub enum Cause {
     Short(Bytes),
 }
 
-/// What the last digits of three sizes can add up to: each is within 0.005 GiB.
-const NOISE: Bytes = Bytes::new(0.015 * 1_073_741_824.0);
-
 impl OutOfMemory {
     /// Where the memory of the GPU was when the request came, in parts that add up to its capacity; empty where the text does
     /// not say enough.
@@ -70,7 +67,7 @@ impl OutOfMemory {
             Some(free) => parts.extend([(Holder::Unnamed, unnamed), (Holder::Free, free)]),
             None => parts.push((Holder::Unnamed, unnamed)),
         }
-        parts.retain(|(_, size)| *size > NOISE);
+        parts.retain(|(_, size)| *size > super::NOISE);
         parts
     }
 

@@ -119,11 +119,30 @@ const BEGINNINGS: [(&str, Backend); 5] = [
 /// How much of a text behind the beginning of such a sentence belongs to it.
 const LONGEST: usize = 1_500;
 
+/// Where the first error of a text begins, and whose device it is about.
+fn beginning(text: &str) -> Option<(usize, Backend)> {
+    let found = BEGINNINGS.iter().filter_map(|(start, backend)| Some((text.find(start)?, *backend)));
+    found.min_by_key(|(at, _)| *at)
+}
+
+/// What Python prints before an error.
+const TRACEBACK: &str = "Traceback (most recent call last)";
+
+/// What stands before and behind an error in a text, in which people paste their command or configuration too. Lines keep
+/// their numbers: empty ones stand for those that were cut off.
+pub(super) fn around_error(text: &str) -> Vec<String> {
+    let Some((at, _)) = beginning(text) else { return Vec::new() };
+    let start = text.find(TRACEBACK).map_or(at, |traceback| traceback.min(at));
+    let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
+    let before = text[..line].to_owned();
+    // Terminals break the message into lines; an empty one ends it.
+    let behind = text[at..].find("\n\n").map(|end| at + end);
+    let behind = behind.map(|end| "\n".repeat(text[..end].matches('\n').count()) + &text[end..]);
+    [Some(before), behind].into_iter().flatten().filter(|part| !part.trim().is_empty()).collect()
+}
+
 fn error(text: &str) -> Option<OutOfMemory> {
-    let (at, backend) = BEGINNINGS
-        .iter()
-        .filter_map(|(start, backend)| Some((text.find(start)?, *backend)))
-        .min_by_key(|(at, _)| *at)?;
+    let (at, backend) = beginning(text)?;
     let end = (at..=text.len().min(at + LONGEST)).rev().find(|end| text.is_char_boundary(*end))?;
     // Terminals break long lines.
     let words: Vec<&str> = text[at..end].split_whitespace().collect();
@@ -158,6 +177,9 @@ fn error(text: &str) -> Option<OutOfMemory> {
     Some(found)
 }
 
+/// What the last digits of three sizes can add up to: each is within 0.005 GiB.
+const NOISE: Bytes = Bytes::new(0.015 * 1_073_741_824.0);
+
 /// What this process and others have.
 fn processes(sentence: &str, to: &mut OutOfMemory) {
     to.in_use = after(sentence, "this process has ");
@@ -173,7 +195,9 @@ fn processes(sentence: &str, to: &mut OutOfMemory) {
         (Some(_), ..) if !each.is_empty() => to.others = Some(all),
         // A container hides which process is which: one that holds all that PyTorch has is this one.
         (None, ..) if each.len() == 1 && to.reserved().is_some_and(|reserved| all >= reserved) => to.in_use = Some(all),
-        (Some(own), Some(capacity), Some(free)) => to.others = Some(rest(rest(capacity, own), free)),
+        (Some(own), Some(capacity), Some(free)) => {
+            to.others = Some(rest(rest(capacity, own), free)).filter(|others| *others > NOISE);
+        }
         _ => {}
     }
 }

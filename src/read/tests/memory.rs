@@ -194,3 +194,74 @@ fn an_error_beside_a_file_says_the_gpu_of_the_run() {
     assert_eq!(reading.open(), ["gpus"]);
     assert_eq!(reading.decoded.notices, []);
 }
+
+/// An error of a run on one card, with the size that was asked for.
+fn error_of(asked: &str) -> String {
+    format!(
+        "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n    trainer.train()\n\
+         torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {asked}. GPU 0 has a total capacity of 23.64 GiB of which \
+         1.02 GiB is free. Including non-PyTorch memory, this process has 22.61 GiB memory in use. Of the allocated memory \
+         20.15 GiB is allocated by PyTorch, and 2.01 GiB is reserved by PyTorch but unallocated.\n"
+    )
+}
+
+#[test]
+fn a_command_with_its_log_and_its_error_is_read_as_a_configuration_and_an_error() {
+    // 4 · 4,096 · 151,936 · 4 bytes are 9.27 GiB.
+    let text = "accelerate launch train.py --model_name_or_path Qwen/Qwen3-8B --max_length 4096 --per_device_train_batch_size 4\n  \
+                0%|          | 0/100 [00:00<?, ?it/s]\n"
+        .to_owned()
+        + &error_of("9.27 GiB");
+    let texts = [Text::pasted(&text)];
+    assert_says(&texts, "s=4096&b=4&gpu=rtx-4090");
+    let reading = read(&texts);
+    assert_eq!(reading.decoded.scenario.model.origin.slug(), Some("qwen3-8b"));
+    let error = reading.out_of_memory.expect("an error");
+    assert_eq!(
+        error.explained(&reading.decoded.scenario),
+        [
+            // 9.27 less 1.02 and 2.01.
+            "The run needs at least 6.24 GiB more than this GPU has, even if nothing lay in gaps and no other process ran.",
+            "At this configuration 9.27 GiB are 16,384 tokens × 151,936 words × 4 bytes: the logits.",
+        ]
+    );
+}
+
+#[test]
+fn a_post_with_blocks_is_read_block_by_block_and_its_lines_keep_their_numbers() {
+    let post = format!(
+        "I get this:\n```\n{}```\nMy file:\n```yaml\nbase_model: Qwen/Qwen3-8B\nadapter: lora\nsequence_len: 4096\n\
+         micro_batch_size: 4\n```\nWhat can I do?\n",
+        error_of("9.27 GiB")
+    );
+    let told = told_of(&post);
+    // Lines 3 to 6 are the error, and the first of the file is line 10.
+    assert!(told.contains(&"12 used sequence_len: s=4096".to_owned()), "{told:?}");
+    assert!(read(&[Text::pasted(&post)]).out_of_memory.is_some());
+    for nothing in ["```\n```", "```yaml\n\n```\n"] {
+        assert_eq!(read(&[Text::pasted(nothing)]).texts[0].kind, Kind::Unread(Unread::Empty), "{nothing}");
+    }
+}
+
+#[test]
+fn gaps_other_processes_and_what_is_missing_are_told_apart() {
+    let of = |asked: &str, free: &str, gaps: &str, others: &str| {
+        let text = format!(
+            "CUDA out of memory. Tried to allocate {asked} GiB. GPU 0 has a total capacity of 23.64 GiB of which {free} GiB is free. \
+             Process 17 has {others} GiB memory in use. Including non-PyTorch memory, this process has 10.00 GiB memory in use. Of \
+             the allocated memory 5.00 GiB is allocated by PyTorch, and {gaps} GiB is reserved by PyTorch but unallocated."
+        );
+        let cause = read(&[Text::pasted(&text)]).out_of_memory.expect("an error").cause().expect("with its sizes");
+        let gib = |bytes: crate::Bytes| format!("{:.2}", bytes.gib());
+        match cause {
+            Cause::Gaps(bytes) => ["gaps".to_owned(), gib(bytes)],
+            Cause::Others(bytes) => ["others".to_owned(), gib(bytes)],
+            Cause::Short(bytes) => ["short".to_owned(), gib(bytes)],
+        }
+    };
+    assert_eq!(of("2.00", "0.50", "4.75", "1.00"), ["gaps", "4.75"]);
+    assert_eq!(of("2.00", "0.50", "1.00", "12.00"), ["others", "12.00"]);
+    // Both would do: the larger one is named.
+    assert_eq!(of("2.00", "0.50", "3.00", "9.00"), ["others", "9.00"]);
+    assert_eq!(of("8.00", "0.50", "1.00", "2.00"), ["short", "4.50"]);
+}
