@@ -78,7 +78,7 @@ async fn what_is_pasted_or_typed_into_the_field_of_the_first_screen_is_read_once
     let page = Page::open("?v=4&gpus=1").await;
     let field = page.part("#answer").find("textbox", "Paste a config, a command or an error").await;
     field
-        .send_keys("accelerate launch train.py --model_name_or_path Qwen/Qwen3-8B --max_length 4096")
+        .send_keys("accelerate launch train.py --model_name_or_path Qwen/Qwen3-8B --max_length 4096 --bf16 true --optim adamw_torch")
         .await
         .expect("keys");
     assert_eq!(page.query().await, "v=4&gpus=1", "half a command is none");
