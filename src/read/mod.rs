@@ -26,6 +26,7 @@ mod format;
 mod hub;
 mod out_of_memory;
 mod recognise;
+mod rewrite;
 pub(crate) mod secrets;
 mod syntax;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use explain::table_sizes;
 pub use format::Format;
 pub use out_of_memory::{Backend, Cause, Holder, Holds, OutOfMemory, Report, Tensor, tensors_of_size};
 pub use recognise::Unread;
+pub use rewrite::{Rewritten, changes, rewrite};
 pub use syntax::{Fault, Syntax, SyntaxError};
 pub use told::{About, Told};
 pub use understood::{NotCounted, NotUnderstood, Place, Silent, Understood, Used, Why};
