@@ -35,6 +35,7 @@ mod understood;
 
 pub use explain::table_sizes;
 pub use format::Format;
+pub use hub::{FullName, is_id};
 pub use out_of_memory::{Backend, OutOfMemory, Report};
 pub use recognise::Unread;
 pub use syntax::{Fault, Syntax, SyntaxError};
@@ -117,6 +118,8 @@ pub enum Model {
         name: String,
         /// Models that the name is like, three at most.
         nearest: Vec<&'static str>,
+        /// Its name in full, by which it may be looked for.
+        full: FullName,
     },
 }
 
@@ -274,7 +277,11 @@ fn named(name: &str) -> Model {
         None => {
             let known = &mut catalogue::MODELS.iter().map(|row| (row.slug, row.name));
             let last = hub::id(name).rsplit(['/', '\\']).next().unwrap_or_default();
-            Model::Unknown { name: secrets::model(name), nearest: offers("model", last, known) }
+            Model::Unknown {
+                name: secrets::model(name),
+                nearest: offers("model", last, known),
+                full: FullName::new(name),
+            }
         }
     }
 }

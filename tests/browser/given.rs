@@ -77,7 +77,10 @@ async fn files_that_are_dropped_together_make_one_configuration() {
 async fn what_is_pasted_or_typed_into_the_field_of_the_first_screen_is_read_once_and_a_later_change_stays() {
     let page = Page::open("?v=4&gpus=1").await;
     let field = page.part("#answer").find("textbox", "Paste a config, a command or an error").await;
-    field.send_keys("accelerate launch train.py --model_name_or_path Qwen/Qwen3-8B --max_length 4096").await.expect("keys");
+    field
+        .send_keys("accelerate launch train.py --model_name_or_path Qwen/Qwen3-8B --max_length 4096")
+        .await
+        .expect("keys");
     assert_eq!(page.query().await, "v=4&gpus=1", "half a command is none");
     page.press("\u{e004}").await;
     becomes(&page, &["model=qwen3-8b", "s=4096"]).await;
@@ -96,7 +99,8 @@ async fn what_is_pasted_or_typed_into_the_field_of_the_first_screen_is_read_once
 #[tokio::test]
 async fn a_model_that_is_not_in_the_list_leaves_the_one_of_the_page_and_that_is_said() {
     let page = Page::open("?v=4&gpus=1&model=qwen3-8b").await;
-    paste(&page, "base_model: somebody/a-model-of-mine\nadapter: lora\nsequence_len: 4096\nmicro_batch_size: 1\n").await;
+    paste(&page, "base_model: somebody/a-model-of-mine\nadapter: lora\nsequence_len: 4096\nmicro_batch_size: 1\n")
+        .await;
     becomes(&page, &["model=qwen3-8b", "adapter=lora", "s=4096"]).await;
     page.part("#given").says("Until then the page goes on with the model that it has.").await;
     page.close().await;
