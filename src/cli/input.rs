@@ -259,7 +259,13 @@ pub(super) fn refined(
         let notices = vec![Notice::new(fault, "")];
         return Some(Err(QuestionError::UnknownModel { notices, nearest: nearest.clone() }));
     }
-    let mut notices: Vec<Notice> = told.iter().map(Notice::from).collect();
+    // What several keys of the texts make is in no link where no input takes it; the question may say it instead.
+    let is_lost = |notice: &&link::Notice| match notice {
+        link::Notice::Number(refusal, _) => !pairs.iter().any(|(key, _)| key == refusal.input.key()),
+        _ => false,
+    };
+    let lost = found.decoded.notices.iter().filter(is_lost);
+    let mut notices: Vec<Notice> = told.iter().chain(lost).map(Notice::from).collect();
     if let read::Model::File(reading) = &found.model {
         notices.extend(reading.notes.iter().map(Notice::from));
     }

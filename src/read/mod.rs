@@ -46,6 +46,7 @@ use std::fmt;
 
 use form_urlencoded::Serializer;
 
+use crate::Field;
 use crate::catalogue::{self, AsUsual, ModelRow};
 use crate::config_json::{self, ConfigError};
 use crate::link::{self, Decoded};
@@ -82,6 +83,8 @@ pub struct TextIs {
     pub name: String,
     /// What it is.
     pub kind: Kind,
+    /// How many keys it has. Each is in one list of [`Understood`].
+    pub keys: usize,
 }
 
 /// What a text is.
@@ -223,6 +226,7 @@ pub fn read(texts: &[Text]) -> Reading {
             Ok(text) => recognise::recognise(text),
             Err(_) => Recognised::Unread(Unread::Binary),
         };
+        let mut count = 0;
         let kind = match recognised {
             Recognised::Sections(found) => {
                 let mut formats: Vec<Format> = found.iter().map(|section| section.format).collect();
@@ -230,6 +234,7 @@ pub fn read(texts: &[Text]) -> Reading {
                 formats.dedup();
                 sections.extend(found.into_iter().map(|section| {
                     let keys = explain::keys(&section);
+                    count += keys.len();
                     Placed { text: name, section, keys }
                 }));
                 Kind::Formats(formats)
@@ -256,17 +261,19 @@ pub fn read(texts: &[Text]) -> Reading {
             }
             Recognised::Unread(why) => Kind::Unread(why),
         };
-        kinds.push(TextIs { name: name.clone(), kind });
+        kinds.push(TextIs { name: name.clone(), kind, keys: count });
     }
     let names: Vec<&str> = texts.iter().map(|(name, _)| name.as_str()).collect();
     // What counts where two say different things: the order of the formats.
     sections.sort_by_key(|placed| placed.section.format);
-    let (understood, inputs, told) = together(&sections, &names, memory.as_ref());
+    let Together { understood, inputs, refused, model: told } = together(&sections, &names, memory.as_ref());
     if let (Model::NotNamed, Some(name)) = (&model, told) {
         model = named(&name);
     }
+    // The reader is told what is refused; the link does not have it.
+    let said = Inputs([inputs.0.clone(), refused].concat());
     let own = if let Model::File(reading) = &model { Some(reading.as_usual()) } else { None };
-    let decoded = link::decode_with(&query(&inputs, &model), own);
+    let decoded = link::decode_with(&query(&said, &model), own);
     Reading { texts: kinds, understood, inputs, model, out_of_memory: memory, decoded }
 }
 
@@ -294,8 +301,24 @@ struct Said {
     claims: Vec<(Claim, bool)>,
 }
 
-/// All sections as one: what became of each key, the parameters of a link, and the name of the model.
-fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -> (Understood, Inputs, Option<String>) {
+/// All sections as one.
+struct Together {
+    /// What became of each key.
+    understood: Understood,
+    /// The parameters of a link.
+    inputs: Inputs,
+    /// Parameters whose value no input takes, with that value: several keys make it, each of which is in order.
+    refused: Vec<(&'static str, String)>,
+    /// The name of the model.
+    model: Option<String>,
+}
+
+/// Why an input refuses the value of a parameter, if it does.
+fn refusal(key: &str, value: &str) -> Option<String> {
+    Some(Field::from_key(key)?.read(value).err()?.to_string())
+}
+
+fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -> Together {
     let mut claims = Claims::default();
     let mut understood = Understood::default();
     // Nothing else says which GPU it is; how many there are is said better by a command.
@@ -370,7 +393,9 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -
         claims.take(&Claim::Count(facts::Count::Visible, gpus.into()));
     }
     let layers = model.as_deref().and_then(hub::row).map(|row| row.model.layers);
-    let inputs = Inputs(claims.inputs(layers));
+    let (refused, taken): (Vec<_>, Vec<_>) =
+        claims.inputs(layers).into_iter().partition(|(key, value)| refusal(key, value).is_some());
+    let inputs = Inputs(taken);
     let became = |all: &mut dyn Iterator<Item = &Claim>| {
         let mut words: Vec<String> = Vec::new();
         for claim in all {
@@ -386,7 +411,13 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -
     };
     for Said { place, value, claims: all } in said {
         let words = became(&mut all.iter().map(|(claim, _)| claim));
-        if words.is_empty() {
+        let concerned = all.iter().filter(|(_, counts)| *counts).flat_map(|(claim, _)| claim.concerns());
+        let why = concerned
+            .filter_map(|key| refused.iter().find(|(other, _)| *other == key))
+            .find_map(|(key, value)| refusal(key, value));
+        if let (true, Some(why)) = (words.is_empty(), why) {
+            understood.not_understood.push(NotUnderstood { place, why: Why::Input(why) });
+        } else if words.is_empty() {
             understood.no_matter.push(place);
         } else {
             let overruled = all.iter().any(|(_, counts)| !counts);
@@ -415,7 +446,7 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -
     understood.no_matter.sort();
     understood.not_counted.sort_by(|one, other| one.place.cmp(&other.place));
     understood.not_understood.sort_by(|one, other| one.place.cmp(&other.place));
-    (understood, inputs, model)
+    Together { understood, inputs, refused, model }
 }
 
 /// A text of another program that was given where a `config.json` belongs.
@@ -473,7 +504,7 @@ fn aside_of(recognised: Recognised) -> Option<Aside> {
             Placed { text: "", section, keys }
         })
         .collect();
-    let (understood, _, model) = together(&sections, &[], None);
+    let Together { understood, model, .. } = together(&sections, &[], None);
     let model = model.as_deref().map(secrets::model).unwrap_or_default();
     Some(Aside { format, understood, model })
 }
