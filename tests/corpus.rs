@@ -41,6 +41,8 @@ fn numbered(start: &str, bytes: usize, part: impl Fn(usize) -> String) -> String
 /// Texts as long as a reader takes them, made to keep it busy.
 fn longest(name: &str) -> Vec<String> {
     let (query, file) = (link::MAX_QUERY_BYTES, json::MAX_JSON_BYTES);
+    // A configuration with room for what a reader puts before it.
+    let run = (1 << 19) - 256;
     match name {
         "query" => vec![
             filled("", "&a", query),
@@ -99,6 +101,39 @@ fn longest(name: &str) -> Vec<String> {
             vec![filled("", "1", file), filled("1", ",000", file), filled("0.", "0", file), filled("", "k", file)]
         }
         "plot" => vec![filled("", "0 ", file), filled("", "1", file)],
+        "yaml" => vec![
+            numbered("", run, |at| format!("key_number_{at}: value\n")),
+            filled("", "a: 'b\n", run),
+            filled("k: ", "[", run),
+            filled("k: [", "x, ", run),
+        ],
+        "toml" => vec![
+            numbered("", run, |at| format!("key_{at} = 1\n")),
+            numbered("", run, |at| format!("[t{at}]\n")),
+            filled("k = ", "[", run),
+        ],
+        "json" => vec![
+            numbered("\"k\": 1", run, |at| format!(", \"k{at}\": 1")),
+            filled("\"k\": ", "[", run),
+            filled("\"k\": \"", "\\u0041", run) + "\"",
+        ],
+        "flags" => vec![
+            numbered("", run, |at| format!("--key-{at} 1 ")),
+            filled("", "--bf16 ", run),
+            filled("", "'", run),
+            numbered("", run, |at| format!("A{at}=1\n")) + "torchrun $A1 t.py",
+        ],
+        "python" => vec![
+            numbered("", run, |at| format!("key_{at}=1, ")),
+            filled("x=", "f(", run),
+            filled("", "SFTConfig(", run),
+            filled("x=\"\"\"", "'", run),
+        ],
+        "memory" => vec![
+            filled("", "Tried to allocate 1.00 GiB. ", file),
+            filled("", "|  1MiB /  2MiB |\n", file),
+            filled("", "9", file),
+        ],
         // The page writes no table of more than some hundred cells.
         _ => ["1.5 GiB\t", "1.5 MiB\n", "\"\n"].map(|cell| filled("", cell, 1 << 16)).to_vec(),
     }

@@ -21,12 +21,12 @@ find dist \( -path dist/figure -o -path dist/model -o -path dist/start -o -path 
     BEGIN { printf "  %-44s %9s %9s\n", "file (bytes)", "raw", "Brotli" }
     {
         row($4, $1, $2)
-        # The desk, the search and the page of the catalogue are loaded by those who ask for them, embed.js by other pages, ask.js by
-        # links that ask, icons by those who install the page, the list of packages by who wants to know, and the worker
+        # The desk, the search and the page of the catalogue are loaded by those who ask for them, two texts by programs,
+        # embed.js by other pages, ask.js by links that ask, icons by those who install the page, the list of packages by who wants to know, and the worker
         # when the page is there. What a visit to one page takes of the rest is held by a test,
         # tests/browser/size_budget.rs.
         if ($4 ~ /^desk-/) { desk_raw += $1; desk_small += $2; next }
-        if ($4 ~ /^(catalogue\.|command-line\.txt$|icons\/|licence\.txt$|search-|embed\.js$|ask\.js$|bmax\.cdx\.json$|sw\.js$)/) next
+        if ($4 ~ /^(catalogue\.|command-line\.txt$|icons\/|licence\.txt$|llms\.txt$|programs\.txt$|search-|embed\.js$|ask\.js$|bmax\.cdx\.json$|sw\.js$)/) next
         raw += $1
         small += $2
         if ($4 ~ /\.(wasm|js)$/) { program_raw += $1; program_small += $2 }

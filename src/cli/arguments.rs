@@ -344,7 +344,7 @@ fn source(given: &str, read: bool, is_file: &dyn Fn(&str) -> bool) -> Option<Tex
         Some(TextSource::Input)
     } else if is_file(given) {
         Some(TextSource::File(given.into()))
-    } else if read && query_of(given).is_none() {
+    } else if read && (query_of(given).is_none() || crate::read::is_id(given)) {
         Some(TextSource::Pasted(given.to_owned()))
     } else {
         None
@@ -503,7 +503,9 @@ mod tests {
             ("gpus=8".to_owned(), vec![file("a.yaml")], [false, false, true])
         );
         assert_eq!(read(&["--read", "--json", "-"]), (none.clone(), vec![TextSource::Input], [true, true, false]));
-        assert_eq!(read(&["--read", "some/model"]), (none.clone(), vec![pasted("some/model")], [false, true, false]));
+        for name in ["some/model", "https://huggingface.co/some/model"] {
+            assert_eq!(read(&["--read", name]), (none.clone(), vec![pasted(name)], [false, true, false]));
+        }
         assert_eq!(
             read(&["--", "python", "t.py", "--x", "it's a"]),
             (none, vec![pasted("python t.py --x 'it'\\''s a'")], [false; 3])

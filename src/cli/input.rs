@@ -51,6 +51,11 @@ impl Notice {
     fn new(fault: String, remedy: &str) -> Self {
         Self { text: format!("{fault}{remedy}"), fault: Some(fault) }
     }
+
+    /// What should be known, and is nothing wrong.
+    pub(super) fn known(text: String) -> Self {
+        Self { text, fault: None }
+    }
 }
 
 impl fmt::Display for Notice {
@@ -243,21 +248,34 @@ pub(super) fn refined(
         }
     }
     let named = pairs.iter().any(|(key, _)| key == "model");
-    if let read::Model::Unknown { name, nearest } = &found.model
+    if let read::Model::Unknown { name, nearest, .. } = &found.model
         && !named
         && own_model.is_none()
     {
         let like = if nearest.is_empty() { String::new() } else { format!(" (nearest: {})", nearest.join(", ")) };
-        let fault = format!("Model: “{name}” is not of the list{like}; give its config.json beside, or model=….");
+        let fault = format!(
+            "Model: “{name}” is neither of the list nor on this machine{like}; give its config.json beside, or model=…."
+        );
         let notices = vec![Notice::new(fault, "")];
         return Some(Err(QuestionError::UnknownModel { notices, nearest: nearest.clone() }));
     }
-    let mut notices: Vec<Notice> = told.iter().map(Notice::from).collect();
+    // What several keys of the texts make is in no link where no input takes it; the question may say it instead.
+    let is_lost = |notice: &&link::Notice| match notice {
+        link::Notice::Number(refusal, _) => !pairs.iter().any(|(key, _)| key == refusal.input.key()),
+        _ => false,
+    };
+    let lost = found.decoded.notices.iter().filter(is_lost);
+    let mut notices: Vec<Notice> = told.iter().chain(lost).map(Notice::from).collect();
     if let read::Model::File(reading) = &found.model {
         notices.extend(reading.notes.iter().map(Notice::from));
     }
     let network = network_of(&pairs);
     Some(asked(None, link::decode_pairs(&pairs, own_model), notices, network))
+}
+
+/// Whether a query says which model it is about.
+pub(super) fn names_a_model(text: &str) -> bool {
+    query_of(text.trim()).is_some_and(|query| link::pairs(query, &mut Vec::new()).iter().any(|(key, _)| key == "model"))
 }
 
 /// Refuses names of which none is known. No names at all ask for the default.

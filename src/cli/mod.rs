@@ -8,6 +8,7 @@ mod arguments;
 mod comparison;
 mod input;
 mod lines;
+mod local;
 mod network;
 mod others;
 mod page;
@@ -57,7 +58,8 @@ How many sequences one GPU can train on at once, why, and what to change.
                                           one link with vs is enough
   bmax --others ['<...>']                 say what the formulas of other estimators make of it, and why they differ
   bmax FILE... ['<...>']                  read configurations, commands and error texts of training programs together,
-                                          say what became of every key, and answer; a query refines what they say
+                                          say what became of every key, and answer; a query refines what they say;
+                                          a model that is not listed is looked for in the local Hugging Face cache
   bmax -- COMMAND...                      read the command of a run: accelerate launch, torchrun, deepspeed, python, ...
   bmax --read FILE|TEXT|-... ['<...>']    the same, also from standard input or from a text; with --json what was read
                                           with the answer, as JSON
@@ -208,15 +210,15 @@ fn carry_out(task: Task) -> Result<Fit, CommandError> {
             },
         )?,
         Task::One { question, reading, json, read: says_what_was_read, full, require_fit } => {
-            let pasted = pasted_texts(&reading.texts)?;
+            let pasted = pasted_texts(&question, &reading)?;
             let question = question_of(&question, &reading, pasted.as_ref());
-            if let (Some(found), false) = (&pasted, json) {
+            if let (Some(texts), false) = (&pasted, json) {
                 let scenario = question.as_ref().ok().map(|question| &question.scenario);
-                output.write_all(pasted_text(found, scenario, full).as_bytes())?;
+                output.write_all(pasted_text(&texts.found, scenario, full).as_bytes())?;
             }
             if let (true, Err(CommandError::Question(refusal))) = (json, &question) {
                 match pasted.as_ref().filter(|_| says_what_was_read) {
-                    Some(found) => write_json(&mut output, &self::pasted(found, None, None))?,
+                    Some(texts) => write_json(&mut output, &self::pasted(&texts.found, None, None))?,
                     None => write_json(&mut output, &Failure::of(None, refusal))?,
                 }
             }
@@ -234,8 +236,8 @@ fn carry_out(task: Task) -> Result<Fit, CommandError> {
                 let report = report(&question, Depth::Full);
                 let fits = matches!(&report.answer, Answer::Fits(room) if question.scenario.recipe.batch <= room.b_max);
                 match pasted.as_ref().filter(|_| says_what_was_read) {
-                    Some(found) if json => {
-                        write_json(&mut output, &self::pasted(found, Some(&question.scenario), Some(report)))?
+                    Some(texts) if json => {
+                        write_json(&mut output, &self::pasted(&texts.found, Some(&question.scenario), Some(report)))?
                     }
                     _ if json => write_json(&mut output, &report)?,
                     _ => output.write_all(text(&report).as_bytes())?,
@@ -305,43 +307,62 @@ fn asked(asked: &str, reading: &Reading) -> Result<Question, CommandError> {
 
 /// The question in a text, read as is wanted, with the texts that it refines.
 fn read(asked: &str, reading: &Reading) -> Result<Question, CommandError> {
-    question_of(asked, reading, pasted_texts(&reading.texts)?.as_ref())
+    question_of(asked, reading, pasted_texts(asked, reading)?.as_ref())
+}
+
+/// What texts say together.
+struct Texts {
+    found: crate::read::Reading,
+    /// Where the `config.json` of the model was found that the texts name and do not describe.
+    model_from: Option<local::Source>,
 }
 
 /// What texts say together; none where there are none.
-fn pasted_texts(sources: &[TextSource]) -> Result<Option<crate::read::Reading>, CommandError> {
-    if sources.is_empty() {
+fn pasted_texts(asked: &str, reading: &Reading) -> Result<Option<Texts>, CommandError> {
+    if reading.texts.is_empty() {
         return Ok(None);
     }
     let mut texts = Vec::new();
-    for source in sources {
+    for source in &reading.texts {
         texts.push(match source {
             TextSource::Pasted(text) => (String::new(), text.clone().into_bytes()),
             TextSource::Input => (String::new(), bytes_of(Path::new("-"), json::MAX_FILE_BYTES)?),
             TextSource::File(path) => (path.display().to_string(), bytes_of(path, json::MAX_FILE_BYTES)?),
         });
     }
-    let found = pasted::read(&texts);
+    let mut found = pasted::read(&texts);
+    let mut model_from = None;
+    // What the question or a file says of the model comes before what lies on the machine.
+    if let crate::read::Model::Unknown { name, full, .. } = &found.model
+        && reading.config.is_none()
+        && !input::names_a_model(asked)
+        && let Some(local::Config { path, source }) = local::find(full)
+    {
+        // The name that is shown, never the path.
+        let label = format!("config.json of {name}");
+        let bytes = bytes_of_file(&path, &label, json::MAX_FILE_BYTES)?;
+        texts.push((label, bytes));
+        found = pasted::read(&texts);
+        model_from = Some(source);
+    }
     match found.unread() {
         Some(why) => Err(CommandError::Text(why)),
-        None => Ok(Some(found)),
+        None => Ok(Some(Texts { found, model_from })),
     }
 }
 
 /// The question in a text, with what texts say that it refines.
-fn question_of(
-    asked: &str,
-    reading: &Reading,
-    pasted: Option<&crate::read::Reading>,
-) -> Result<Question, CommandError> {
+fn question_of(asked: &str, reading: &Reading, pasted: Option<&Texts>) -> Result<Question, CommandError> {
     let read = reading.config.as_deref().map(model_of).transpose()?;
     let (own, notes) = read.map_or((None, Vec::new()), |read| (Some(read.as_usual()), read.notes));
     let mut question = match pasted {
         None => question(asked, own),
-        Some(found) => input::refined(found, asked, own).ok_or(CommandError::NoQuery)?,
+        Some(texts) => input::refined(&texts.found, asked, own).ok_or(CommandError::NoQuery)?,
     }
     .map_err(CommandError::Question)?;
-    question.notices.splice(..0, notes.iter().map(Notice::from));
+    let model_from = pasted.and_then(|texts| texts.model_from.as_ref());
+    let from = model_from.map(|source| Notice::known(source.to_string()));
+    question.notices.splice(..0, from.into_iter().chain(notes.iter().map(Notice::from)));
     if let Some(path) = &reading.lengths {
         question = question.with_lengths(&lengths_of(path)?);
     }
@@ -367,21 +388,36 @@ fn text_of(path: &Path, most_bytes: usize) -> Result<String, CommandError> {
 /// The bytes of a file, or of standard input where it is “-”.
 fn bytes_of(path: &Path, most_bytes: usize) -> Result<Vec<u8>, CommandError> {
     let name = path.display().to_string();
+    if name != "-" {
+        return bytes_of_file(path, &name, most_bytes);
+    }
+    // A pipe may have no end, and has no size.
     let mut bytes = Vec::new();
     let most = most_bytes as u64;
-    // One byte more than is read tells that there is too much; a pipe may have no end, and only a file a size.
-    let read = if name == "-" {
-        io::stdin().lock().take(most + 1).read_to_end(&mut bytes).map(|_| None)
-    } else {
-        File::open(path).and_then(|file| {
-            let size = file.metadata()?.len();
-            file.take(most + 1).read_to_end(&mut bytes)?;
-            Ok(Some(size).filter(|size| *size > most))
-        })
-    };
-    let has = read.map_err(|error| CommandError::File(name.clone(), error))?;
+    io::stdin()
+        .lock()
+        .take(most + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| CommandError::File(name.clone(), error))?;
     if bytes.len() > most_bytes {
-        return Err(CommandError::TooLarge { path: name, has, most: most_bytes });
+        return Err(CommandError::TooLarge { path: name, has: None, most: most_bytes });
+    }
+    Ok(bytes)
+}
+
+/// The bytes of a file, which messages call by this name.
+fn bytes_of_file(path: &Path, name: &str, most_bytes: usize) -> Result<Vec<u8>, CommandError> {
+    let mut bytes = Vec::new();
+    let most = most_bytes as u64;
+    // One byte more than is read tells that there is too much.
+    let read = File::open(path).and_then(|file| {
+        let size = file.metadata()?.len();
+        file.take(most + 1).read_to_end(&mut bytes)?;
+        Ok(Some(size).filter(|size| *size > most))
+    });
+    let has = read.map_err(|error| CommandError::File(name.to_owned(), error))?;
+    if bytes.len() > most_bytes {
+        return Err(CommandError::TooLarge { path: name.to_owned(), has, most: most_bytes });
     }
     Ok(bytes)
 }

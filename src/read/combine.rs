@@ -1,7 +1,9 @@
 //! From what single keys say to parameters of a link: what counts where several say something, and what follows from
 //! several together.
 
-use super::facts::{AdapterRule, Base, Count, Fact, Fp8Scaling, Granularity, Half, Loaded, Selects, Shards};
+use super::facts::{
+    AdapterRule, Base, Count, Fact, Fp8Scaling, Granularity, Half, Loaded, OwnOptimizer, Selects, Shards,
+};
 use crate::number;
 
 /// Something that is said of one parameter or of one fact.
@@ -463,6 +465,19 @@ impl Claims {
         if self.link("optimizer") == Some("sgd") && self.is(Fact::Momentum(true)) {
             to.0.retain(|(key, _)| *key != "optimizer");
             to.say("optimizer", "momentum");
+        }
+        if let Some(own) = self.fact(|fact| if let Fact::OwnOptimizer(own) = fact { Some(own) } else { None }) {
+            let is_small = self.link("optimizer").is_some_and(|named| named.starts_with("adam8bit"));
+            to.0.retain(|(key, _)| *key != "optimizer");
+            to.say(
+                "optimizer",
+                match own {
+                    OwnOptimizer::Galore if is_small => "galore-8bit",
+                    OwnOptimizer::Galore => "galore",
+                    OwnOptimizer::Apollo => "apollo",
+                    OwnOptimizer::Muon => "muon",
+                },
+            );
         }
         if self.is(Fact::StepsInBackward(true)) {
             to.0.retain(|(key, _)| *key != "step");

@@ -70,6 +70,15 @@ pub(super) enum Fp8Scaling {
     Mxfp8,
 }
 
+/// An optimizer that a switch of its own asks for, in the place of the one that is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnOptimizer {
+    /// GaLore, of the type of states that the named one has.
+    Galore,
+    Apollo,
+    Muon,
+}
+
 /// A fact about a run. Of two facts of one kind the first in rank counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fact {
@@ -114,6 +123,7 @@ pub(super) enum Fact {
     LigerNorms(bool),
     /// Liger’s fused linear cross-entropy alone.
     FusedLoss(bool),
+    OwnOptimizer(OwnOptimizer),
     /// SGD keeps a velocity.
     Momentum(bool),
     /// Log-probabilities of the reference are computed before.
@@ -209,7 +219,7 @@ impl Fact {
             Self::Compiles(_) | Self::LigerNorms(_) => &["kernels"],
             Self::Liger(_) => &["loss", "kernels"],
             Self::LigerLinear(_) | Self::LigerCrossEntropy(_) | Self::FusedLoss(_) => &["loss"],
-            Self::Momentum(_) => &["optimizer"],
+            Self::Momentum(_) | Self::OwnOptimizer(_) => &["optimizer"],
             Self::ReferenceBefore(_) | Self::Reference(_) => &["ref"],
             Self::TitanCasts(_) => &["precision"],
             Self::Interleaves(_) => &["vpp"],

@@ -36,6 +36,7 @@ mod understood;
 
 pub use explain::table_sizes;
 pub use format::Format;
+pub use hub::{FullName, is_id};
 pub use out_of_memory::{Backend, Cause, Holder, Holds, OutOfMemory, Report, Tensor, tensors_of_size};
 pub use recognise::Unread;
 pub use rewrite::{Rewritten, changes, rewrite};
@@ -47,6 +48,7 @@ use std::fmt;
 
 use form_urlencoded::Serializer;
 
+use crate::Field;
 use crate::catalogue::{self, AsUsual, ModelRow};
 use crate::config_json::{self, ConfigError};
 use crate::link::{self, Decoded};
@@ -83,6 +85,8 @@ pub struct TextIs {
     pub name: String,
     /// What it is.
     pub kind: Kind,
+    /// How many keys it has. Each is in one list of [`Understood`].
+    pub keys: usize,
 }
 
 /// What a text is.
@@ -119,6 +123,8 @@ pub enum Model {
         name: String,
         /// Models that the name is like, three at most.
         nearest: Vec<&'static str>,
+        /// Its name in full, by which it may be looked for.
+        full: FullName,
     },
 }
 
@@ -231,6 +237,7 @@ pub fn read(texts: &[Text]) -> Reading {
         all.into_iter().map(move |recognised| (name, *bytes, recognised))
     });
     for (name, bytes, recognised) in recognised {
+        let mut count = 0;
         let kind = match recognised {
             Recognised::Sections(found) => {
                 let mut formats: Vec<Format> = found.iter().map(|section| section.format).collect();
@@ -238,6 +245,7 @@ pub fn read(texts: &[Text]) -> Reading {
                 formats.dedup();
                 sections.extend(found.into_iter().map(|section| {
                     let keys = explain::keys(&section);
+                    count += keys.len();
                     Placed { text: name, section, keys }
                 }));
                 Kind::Formats(formats)
@@ -264,17 +272,19 @@ pub fn read(texts: &[Text]) -> Reading {
             }
             Recognised::Unread(why) => Kind::Unread(why),
         };
-        kinds.push(TextIs { name: name.clone(), kind });
+        kinds.push(TextIs { name: name.clone(), kind, keys: count });
     }
     let names: Vec<&str> = texts.iter().map(|(name, _)| name.as_str()).collect();
     // What counts where two say different things: the order of the formats.
     sections.sort_by_key(|placed| placed.section.format);
-    let (understood, inputs, told) = together(&sections, &names, memory.as_ref());
+    let Together { understood, inputs, refused, model: told } = together(&sections, &names, memory.as_ref());
     if let (Model::NotNamed, Some(name)) = (&model, told) {
         model = named(&name);
     }
+    // The reader is told what is refused; the link does not have it.
+    let said = Inputs([inputs.0.clone(), refused].concat());
     let own = if let Model::File(reading) = &model { Some(reading.as_usual()) } else { None };
-    let decoded = link::decode_with(&query(&inputs, &model), own);
+    let decoded = link::decode_with(&query(&said, &model), own);
     Reading { texts: kinds, understood, inputs, model, out_of_memory: memory, decoded }
 }
 
@@ -285,7 +295,11 @@ fn named(name: &str) -> Model {
         None => {
             let known = &mut catalogue::MODELS.iter().map(|row| (row.slug, row.name));
             let last = hub::id(name).rsplit(['/', '\\']).next().unwrap_or_default();
-            Model::Unknown { name: secrets::model(name), nearest: offers("model", last, known) }
+            Model::Unknown {
+                name: secrets::model(name),
+                nearest: offers("model", last, known),
+                full: FullName::new(name),
+            }
         }
     }
 }
@@ -298,8 +312,24 @@ struct Said {
     claims: Vec<(Claim, bool)>,
 }
 
-/// All sections as one: what became of each key, the parameters of a link, and the name of the model.
-fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -> (Understood, Inputs, Option<String>) {
+/// All sections as one.
+struct Together {
+    /// What became of each key.
+    understood: Understood,
+    /// The parameters of a link.
+    inputs: Inputs,
+    /// Parameters whose value no input takes, with that value: several keys make it, each of which is in order.
+    refused: Vec<(&'static str, String)>,
+    /// The name of the model.
+    model: Option<String>,
+}
+
+/// Why an input refuses the value of a parameter, if it does.
+fn refusal(key: &str, value: &str) -> Option<String> {
+    Some(Field::from_key(key)?.read(value).err()?.to_string())
+}
+
+fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -> Together {
     let mut claims = Claims::default();
     let mut understood = Understood::default();
     // Nothing else says which GPU it is; how many there are is said better by a command.
@@ -374,7 +404,9 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -
         claims.take(&Claim::Count(facts::Count::Visible, gpus.into()));
     }
     let layers = model.as_deref().and_then(hub::row).map(|row| row.model.layers);
-    let inputs = Inputs(claims.inputs(layers));
+    let (refused, taken): (Vec<_>, Vec<_>) =
+        claims.inputs(layers).into_iter().partition(|(key, value)| refusal(key, value).is_some());
+    let inputs = Inputs(taken);
     let became = |all: &mut dyn Iterator<Item = &Claim>| {
         let mut words: Vec<String> = Vec::new();
         for claim in all {
@@ -390,7 +422,13 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -
     };
     for Said { place, value, claims: all } in said {
         let words = became(&mut all.iter().map(|(claim, _)| claim));
-        if words.is_empty() {
+        let concerned = all.iter().filter(|(_, counts)| *counts).flat_map(|(claim, _)| claim.concerns());
+        let why = concerned
+            .filter_map(|key| refused.iter().find(|(other, _)| *other == key))
+            .find_map(|(key, value)| refusal(key, value));
+        if let (true, Some(why)) = (words.is_empty(), why) {
+            understood.not_understood.push(NotUnderstood { place, why: Why::Input(why) });
+        } else if words.is_empty() {
             understood.no_matter.push(place);
         } else {
             let overruled = all.iter().any(|(_, counts)| !counts);
@@ -419,7 +457,7 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -
     understood.no_matter.sort();
     understood.not_counted.sort_by(|one, other| one.place.cmp(&other.place));
     understood.not_understood.sort_by(|one, other| one.place.cmp(&other.place));
-    (understood, inputs, model)
+    Together { understood, inputs, refused, model }
 }
 
 /// A text of another program that was given where a `config.json` belongs.
@@ -477,7 +515,7 @@ fn aside_of(recognised: Recognised) -> Option<Aside> {
             Placed { text: "", section, keys }
         })
         .collect();
-    let (understood, _, model) = together(&sections, &[], None);
+    let Together { understood, model, .. } = together(&sections, &[], None);
     let model = model.as_deref().map(secrets::model).unwrap_or_default();
     Some(Aside { format, understood, model })
 }

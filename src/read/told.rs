@@ -148,10 +148,10 @@ impl Reading {
                 let count = crate::number::grouped(reading.model.parameters as f64);
                 format!("The model is that of the config.json: {}: {count} parameters.", reading.architecture)
             }
-            Model::Unknown { name, nearest } if nearest.is_empty() => {
+            Model::Unknown { name, nearest, .. } if nearest.is_empty() => {
                 format!("The model “{name}” is not in the list. Its config.json, given as well, says what it is.")
             }
-            Model::Unknown { name, nearest } => format!(
+            Model::Unknown { name, nearest, .. } => format!(
                 "The model “{name}” is not in the list; its config.json, given as well, says what it is. Nearest: {}.",
                 nearest.join(", ")
             ),

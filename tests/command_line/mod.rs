@@ -5,6 +5,7 @@
 
 mod adapters;
 mod contradictions;
+mod local;
 mod read;
 mod schema_check;
 
@@ -25,8 +26,11 @@ use bmax::{catalogue, format, setting};
 use schema_check::check;
 use serde_json::{Map, Value, json};
 
+/// The program, which finds no model in a cache of this machine.
 fn bmax() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_bmax"))
+    let mut program = Command::new(env!("CARGO_BIN_EXE_bmax"));
+    program.env("HF_HUB_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/no-cache"));
+    program
 }
 
 fn run(arguments: &[&str]) -> Output {

@@ -7,13 +7,14 @@ use bmax::course::networks::{Named, Network, Setup, room};
 use bmax::csv::Table;
 use bmax::embed::{Embed, Message, kept};
 use bmax::plot::Plot;
+use bmax::read::{self, Text};
 use bmax::{Field, Scenario, config_json, estimate, link, number, setting};
 
 /// One reader: its name, which is that of its fuzz target and of its folder in the corpus, and what reads.
 pub type Reader = (&'static str, fn(&str));
 
 /// All of them.
-pub const ALL: [Reader; 9] = [
+pub const ALL: [Reader; 15] = [
     ("query", query),
     ("scenario", scenario),
     ("config", config),
@@ -23,6 +24,12 @@ pub const ALL: [Reader; 9] = [
     ("value", value),
     ("plot", plot),
     ("table", table),
+    ("yaml", yaml),
+    ("toml", toml),
+    ("json", json),
+    ("flags", flags),
+    ("python", python),
+    ("memory", memory),
 ];
 
 /// The reader of this name.
@@ -184,4 +191,71 @@ fn table(text: &str) {
         }
     }
     assert!(!quoted && records == table.rows.len() + 1, "{written}");
+}
+
+/// Lines of YAML, by themselves and behind those by which a configuration of axolotl is known.
+fn yaml(text: &str) {
+    run(text);
+    run(&format!("base_model: x\nsequence_len: 512\n{text}"));
+}
+
+/// Lines of TOML, by themselves and behind those by which a configuration of torchtitan is known.
+fn toml(text: &str) {
+    run(text);
+    run(&format!("[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 512\n{text}"));
+}
+
+/// JSON, by itself and as more members of a configuration of DeepSpeed.
+fn json(text: &str) {
+    run(text);
+    run(&format!("{{\"zero_optimization\": {{\"stage\": 2}}, {text}}}"));
+}
+
+/// Commands, by themselves and as more flags of one.
+fn flags(text: &str) {
+    run(text);
+    run(&format!("torchrun --nproc_per_node 2 train.py --output_dir o --per_device_train_batch_size 1 {text}"));
+}
+
+/// Programs in Python, by themselves and as more keyword arguments of a call.
+fn python(text: &str) {
+    run(text);
+    run(&format!("args = TrainingArguments(output_dir=\"o\", {text})\n"));
+}
+
+/// What programs say about memory, by itself and behind words by which PyTorch’s text is known.
+fn memory(text: &str) {
+    run(text);
+    run(&format!("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. {text}"));
+}
+
+/// A pasted text. Every key is in one list, what it says is a link that is read without a fault, and no path and no token
+/// of it is shown.
+fn run(text: &str) {
+    let found = read::read(&[Text::pasted(text)]);
+    usable(&found.decoded.scenario);
+    assert_eq!(found.understood.keys(), found.texts.iter().map(|text| text.keys).sum::<usize>());
+    let decoded = link::decode(&found.query());
+    assert!(decoded.notices.iter().all(|notice| !notice.is_fault()), "{}: {:?}", found.query(), decoded.notices);
+
+    let notices = found.decoded.notices.iter().map(ToString::to_string);
+    let told = found.told().into_iter().flat_map(|section| section.rows);
+    let mut said: Vec<String> = found.what_texts_are().into_iter().chain(told).chain(notices).collect();
+    said.extend([found.query(), found.model_words()]);
+    said.extend(found.unread());
+    let said = said.join("\n");
+    for word in text.split(|sign: char| sign.is_whitespace() || "\"'`=,;:()[]{}<>|&#".contains(sign)) {
+        assert!(!(is_path(word) || is_token(word)) || !said.contains(word), "{word}: {said}");
+    }
+}
+
+/// Whether a word is a path that names folders of somebody’s machine.
+fn is_path(word: &str) -> bool {
+    word.starts_with(['/', '~', '\\']) && word.len() > 8 && word.matches(['/', '\\']).count() >= 2
+}
+
+/// Whether a word is a token as the hub gives them out: 34 letters and digits behind its beginning.
+fn is_token(word: &str) -> bool {
+    word.strip_prefix("hf_")
+        .is_some_and(|rest| rest.len() == 34 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }

@@ -27,6 +27,7 @@ mod pages;
 mod plain;
 mod previews;
 mod program;
+mod programs;
 mod search;
 mod sheets;
 mod text;
@@ -98,6 +99,7 @@ fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
     pages::write_all(folder, &page, &site, &parts)?;
     plain::write_them(folder, &page, &site, &parts)?;
     write_texts(folder)?;
+    programs::write_them(folder, &site, &address)?;
     let previews = previews::write_all(folder, &site, &figures, &address)?;
     if let Some(address) = address.site() {
         let pages = site.iter().map(pages::address).chain([navigation::CATALOGUE.to_owned()]).chain(previews);

@@ -89,7 +89,12 @@ pub fn header(pages: &[Page], shown: Option<&str>) -> String {
 /// where the package declares one.
 pub fn footer(repository: &str) -> String {
     let file = |(name, file): (&str, &str)| format!("<a href=\"{{{{root}}}}{file}\">{name}</a>");
-    let files = [("Models and GPUs", CATALOGUE), ("Command line", COMMAND_LINE), ("Licence", LICENCE)];
+    let files = [
+        ("Models and GPUs", CATALOGUE),
+        ("Command line", COMMAND_LINE),
+        ("For programs", PROGRAMS),
+        ("Licence", LICENCE),
+    ];
     let sources = [("Source", ""), ("Issues", "/issues")];
     let elsewhere = |(name, place): (&str, &str)| format!("<a href=\"{}{place}\">{name}</a>", escaped(repository));
     let elsewhere = sources.map(elsewhere).into_iter().filter(|_| !repository.is_empty());
@@ -100,6 +105,10 @@ pub fn footer(repository: &str) -> String {
 pub const CATALOGUE: &str = "catalogue.html";
 /// The documentation of the command line, as text.
 pub const COMMAND_LINE: &str = "command-line.txt";
+/// What programs that answer for people are told, as text.
+pub const PROGRAMS: &str = "programs.txt";
+/// The list of places for them, by the name that <https://llmstxt.org/> gives it.
+pub const LLMS: &str = "llms.txt";
 /// The licence, as text.
 pub const LICENCE: &str = "licence.txt";
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::bill;
 use super::digest::sha256;
-use super::navigation::{COMMAND_LINE, LICENCE};
+use super::navigation::{COMMAND_LINE, LICENCE, LLMS, PROGRAMS};
 use super::previews::is_for_crawlers;
 use super::{Result, paths, read, read_bytes, write};
 
@@ -35,12 +35,13 @@ pub fn list(folder: &Path, is_kept: bool) -> Result<()> {
 
 /// The files below a folder, as paths from the page. What is hidden is left over from the build, the headers are
 /// for the host, the worker itself is kept by the browser, what crawlers ask for is nothing that a reader sees, the bill
-/// of materials is as much as a part of the program, and two texts are for who looks into it.
+/// of materials is as much as a part of the program, and four texts are for who looks into it or for programs.
 fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Result<()> {
     for path in paths(folder)? {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("\u{fffd}");
         let place = format!("{prefix}{name}");
-        if name.starts_with('.') || [WORKER, HEADERS, bill::FILE, COMMAND_LINE, LICENCE].contains(&place.as_str()) {
+        let not_kept = [WORKER, HEADERS, bill::FILE, COMMAND_LINE, LICENCE, LLMS, PROGRAMS];
+        if name.starts_with('.') || not_kept.contains(&place.as_str()) {
             continue;
         }
         if path.is_dir() {
@@ -125,6 +126,8 @@ mod tests {
             "picture.png",
             bill::FILE,
             LICENCE,
+            LLMS,
+            PROGRAMS,
         ] {
             fs::write(folder.join(name), "abc").expect("a file");
         }

@@ -258,6 +258,6 @@ static CONFIG: Table = Table {
         ("lora_modules_to_save", "these modules are trained as a whole: weights, gradients and moments of all of them"),
         ("peft_layers_to_transform", "fewer layers have adapters than are counted"),
         ("lora_target_parameters", "adapters of single parameters, such as stacks of experts"),
-        ("lora_rank_pattern", "some matrices have another rank than is counted"),
+        ("lora_rank_pattern*", "some matrices have another rank than is counted"),
     ],
 };

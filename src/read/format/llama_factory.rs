@@ -1,7 +1,7 @@
 //! LLaMA-Factory’s YAML, JSON and flags. It loads a model in the type of its checkpoint and casts what is trained to fp32
 //! (`load_model` and `init_adapter` in llamafactory/model/).
 
-use super::super::facts::{AdapterRule, Fact, Loaded};
+use super::super::facts::{AdapterRule, Fact, Loaded, OwnOptimizer};
 use super::Rule::{File, Model, Number, Optimizer, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
 use super::transformers::TRAINER;
@@ -90,10 +90,11 @@ static ARGUMENTS: Table = Table {
         key(&["use_reentrant_gc"], "true", Words(&[("true", NotCounted(REENTRANT)), ("false", Nothing)])),
         open(&["upcast_layernorm"], Words(&switch(Link("unquantized=32"), Nothing))),
         open(&["enable_liger_kernel"], Words(&switch(Said::Fact(Fact::Liger(true)), Nothing))),
-        open(&["use_galore"], Words(&switch(Link("optimizer=galore"), Nothing))),
-        open(&["use_apollo"], Words(&switch(Link("optimizer=apollo"), Nothing))),
+        // They take the place of `optim`, wherever that stands (`create_custom_optimizer` in train/trainer_utils.py).
+        open(&["use_galore"], Words(&switch(Said::Fact(Fact::OwnOptimizer(OwnOptimizer::Galore)), Nothing))),
+        open(&["use_apollo"], Words(&switch(Said::Fact(Fact::OwnOptimizer(OwnOptimizer::Apollo)), Nothing))),
         open(&["galore_rank", "apollo_rank"], Number("opt_rank")),
-        open(&["use_muon"], Words(&switch(Link("optimizer=muon"), Nothing))),
+        open(&["use_muon"], Words(&switch(Said::Fact(Fact::OwnOptimizer(OwnOptimizer::Muon)), Nothing))),
         key(&["optim"], "adamw_torch_fused", Optimizer(&[])),
         open(&["deepspeed"], File(super::transformers::DEEPSPEED)),
         open(&["freeze_vision_tower"], Words(&[("true", Link("tower=frozen")), ("false", Link("tower=trained"))])),
@@ -117,6 +118,8 @@ static ARGUMENTS: Table = Table {
     not_counted: &[
         ("use_dora", "DoRA keeps a norm of every adapted matrix and the product of its adapters"),
         ("additional_target", "these modules are trained as a whole: weights, gradients and moments of all of them"),
+        ("galore_layerwise", LAYERWISE),
+        ("apollo_layerwise", LAYERWISE),
         ("use_badam", "BAdam trains one block at a time: fewer gradients and moments than are counted"),
         ("badam_*", "BAdam trains one block at a time: fewer gradients and moments than are counted"),
         ("use_adam_mini", "Adam-mini has one second moment for each block of a matrix"),
@@ -142,5 +145,6 @@ pub(super) const QUANTIZED: &[(&str, Said)] = &[
     ("2", NotCounted("weights in two bits")),
     ("3", NotCounted("weights in three bits")),
 ];
+const LAYERWISE: &str = "weights are updated in the backward pass: no gradients of the whole model";
 const REENTRANT: &str = "PyTorch’s reentrant recomputation keeps the same inputs of layers; what its inner backward pass \
     holds beside them is small and not counted";

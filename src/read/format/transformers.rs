@@ -20,7 +20,8 @@ pub(super) static ROW: Row = Row {
     within: &[("deepspeed", Format::DeepSpeed)],
 };
 
-/// Optimizers by their names in transformers (`OptimizerNames` in training_args.py).
+/// Optimizers by their names in transformers: all of `OptimizerNames` in training_args.py of 5.24.0 but those that other
+/// devices than GPUs have, and names of before.
 pub(in crate::read) const OPTIMIZERS: &[(&str, Said)] = &[
     ("adamw_torch_fused", Link("optimizer=adamw&step=fused")),
     ("adamw_torch", Link("optimizer=adamw&step=foreach")),
@@ -45,16 +46,35 @@ pub(in crate::read) const OPTIMIZERS: &[(&str, Said)] = &[
     ("paged_lion_32bit", NotCounted("one moment of 4 bytes per weight, which leaves the GPU where memory is short")),
     ("ademamix", NotCounted("three moments, 12 bytes per weight: 4 more than AdamW")),
     ("ademamix_8bit", NotCounted("three moments of a byte per weight")),
+    (
+        "paged_ademamix_32bit",
+        NotCounted("three moments, 12 bytes per weight, which leave the GPU where memory is short"),
+    ),
+    (
+        "paged_ademamix_8bit",
+        NotCounted("three moments of a byte per weight, which leave the GPU where memory is short"),
+    ),
     ("rmsprop", NotCounted("one moment of 4 bytes per weight")),
+    ("rmsprop_bnb", NotCounted("one moment of 4 bytes per weight")),
+    ("rmsprop_bnb_32bit", NotCounted("one moment of 4 bytes per weight")),
+    ("rmsprop_bnb_8bit", NotCounted("one moment of a byte per weight")),
     ("adagrad", NotCounted("one moment of 4 bytes per weight")),
+    ("adamw_anyprecision", NotCounted("two moments and what rounding lost, of types of their own")),
+    ("grokadamw", NotCounted("no state on the GPU between steps: grokadamw 0.1.2 keeps all three in CPU memory")),
     ("schedule_free_adamw", NotCounted("two states of 4 bytes per weight, as AdamW has")),
+    ("schedule_free_radam", NotCounted("two states of 4 bytes per weight, as AdamW has")),
+    ("schedule_free_sgd", NotCounted("one state of 4 bytes per weight")),
     ("stable_adamw", NotCounted("two states of 4 bytes per weight, as AdamW has")),
     ("lomo", NotCounted("no state; gradients are used up as they come")),
     ("adalomo", NotCounted("a row and a column of state per matrix; gradients are used up as they come")),
     ("galore_adafactor", NotCounted("projected gradients with Adafactor’s states")),
-    ("galore_adamw_layerwise", NotCounted("GaLore that updates in the backward pass: no gradients of the whole model")),
+    ("galore_adamw_layerwise", NotCounted(LAYERWISE)),
+    ("galore_adamw_8bit_layerwise", NotCounted(LAYERWISE)),
+    ("galore_adafactor_layerwise", NotCounted(LAYERWISE)),
+    ("apollo_adamw_layerwise", NotCounted("APOLLO that updates in the backward pass: no gradients of the whole model")),
 ];
 
+const LAYERWISE: &str = "GaLore that updates in the backward pass: no gradients of the whole model";
 pub(super) const PAGED: &str =
     "8 bytes of moments per weight as AdamW has; the driver moves them to CPU memory where the GPU has no room";
 

@@ -534,3 +534,43 @@ fn flags_of_openrlhf_are_read_key_by_key() {
     );
     assert_says(&[Text::pasted(text)], "engine=deepspeed&adapter=none");
 }
+
+/// `OptimizerNames` of transformers 5.24.0, training_args.py, lines 118 to 158, without the two of other devices.
+#[test]
+fn every_optimizer_of_transformers_for_gpus_is_counted_or_said_not_to_be() {
+    let names = "adamw_torch adamw_torch_fused adafactor adamw_anyprecision adamw_torch_4bit adamw_torch_8bit ademamix sgd \
+        adagrad adamw_bnb_8bit adamw_8bit ademamix_8bit lion_8bit lion_32bit paged_adamw_32bit paged_adamw_8bit \
+        paged_ademamix_32bit paged_ademamix_8bit paged_lion_32bit paged_lion_8bit rmsprop rmsprop_bnb rmsprop_bnb_8bit \
+        rmsprop_bnb_32bit galore_adamw galore_adamw_8bit galore_adafactor galore_adamw_layerwise \
+        galore_adamw_8bit_layerwise galore_adafactor_layerwise lomo adalomo grokadamw schedule_free_radam \
+        schedule_free_adamw schedule_free_sgd apollo_adamw apollo_adamw_layerwise stable_adamw";
+    for name in names.split_whitespace() {
+        let told = told_of(&format!("output_dir: o\nlearning_rate: 1\noptim: {name}\n"));
+        let known = ["3 used optim: ", "3 not counted optim"];
+        assert!(told.iter().any(|line| known.iter().any(|start| line.starts_with(start))), "{name}: {told:?}");
+    }
+}
+
+/// `create_custom_optimizer` and `_create_galore_optimizer` in train/trainer_utils.py of llamafactory 0.9.5.
+#[test]
+fn an_optimizer_of_llama_factory_with_a_switch_of_its_own_counts_wherever_the_named_one_stands() {
+    for (keys, optimizer) in [
+        ("optim: adamw_8bit\nuse_galore: true\n", "galore-8bit"),
+        ("use_galore: true\noptim: adamw_8bit\n", "galore-8bit"),
+        ("optim: adamw_torch\nuse_galore: true\n", "galore"),
+        ("optim: adamw_torch\nuse_apollo: true\n", "apollo"),
+        ("optim: adamw_torch\nuse_muon: true\n", "muon"),
+        ("optim: adamw_8bit\nuse_galore: false\n", "adam8bit"),
+    ] {
+        let text = format!("finetuning_type: full\ncutoff_len: 512\n{keys}");
+        assert_says(&[Text::pasted(&text)], &format!("optimizer={optimizer}"));
+        assert!(!told_of(&text).iter().any(|line| line.contains("overruled")), "{text}");
+    }
+}
+
+#[test]
+fn ranks_of_single_matrices_are_not_counted_and_said_so() {
+    let told = told_of("config = LoraConfig(r=8, rank_pattern={'q_proj': 4}, alpha_pattern={'q_proj': 8})\n");
+    assert!(told.iter().any(|line| line == "1 not counted rank_pattern.q_proj"), "{told:?}");
+    assert!(told.iter().any(|line| line == "1 no matter alpha_pattern.q_proj"), "{told:?}");
+}

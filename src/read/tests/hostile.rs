@@ -198,3 +198,21 @@ proptest! {
         assert_hidden(&text);
     }
 }
+
+#[test]
+fn what_several_keys_make_and_no_input_takes_is_in_no_link_and_told_of_its_keys() {
+    // A completion may have 4,194,304 tokens; `sequence_len` says the sequence beside it.
+    let text = "base_model: x\nsequence_len: 512\nrl: grpo\ntrl:\n  max_completion_length: 9000000000\n";
+    let reading = read(&[Text::pasted(text)]);
+    assert_eq!((reading.inputs.get("completion"), reading.inputs.get("s")), (None, Some("512")));
+    assert_eq!(link::decode(&reading.query()).notices, []);
+    assert!(reading.decoded.notices.iter().any(|notice| notice.to_string().contains("9000000000")));
+    assert_eq!((reading.understood.keys(), reading.texts[0].keys), (4, 4));
+    // 2,000,000 processes on 2,000 machines: no key is wrong by itself.
+    let text = "torchrun --nnodes 2000 --nproc_per_node 2000000 t.py --output_dir o --learning_rate 1\n";
+    let told = told_of(text);
+    for key in ["nnodes", "nproc_per_node"] {
+        assert!(told.iter().any(|line| line.starts_with(&format!("1 not understood {key}: "))), "{key}: {told:?}");
+    }
+    assert_eq!(read(&[Text::pasted(text)]).inputs.get("gpus"), None);
+}

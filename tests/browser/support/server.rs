@@ -398,13 +398,23 @@ pub fn dist() -> &'static Arc<Files> {
 }
 
 /// Whether a file is for readers, and so kept: folders for previews, their pictures and lists are for crawlers, the
-/// headers for the host, and the list of packages, the licence and the text on the command line for those who look into a
-/// build.
+/// headers for the host, the list of packages, the licence and the text on the command line for those who look into a
+/// build, and two texts for programs.
 pub fn is_for_readers(name: &str) -> bool {
     let folders = ["figure/", "model/", "start/"];
     !folders.iter().any(|folder| name.starts_with(folder))
-        && !["_headers", "bmax.cdx.json", "command-line.txt", "licence.txt", "picture.png", "robots.txt", "sitemap.xml"]
-            .contains(&name)
+        && ![
+            "_headers",
+            "bmax.cdx.json",
+            "command-line.txt",
+            "licence.txt",
+            "llms.txt",
+            "picture.png",
+            "programs.txt",
+            "robots.txt",
+            "sitemap.xml",
+        ]
+        .contains(&name)
 }
 
 /// The course notes of `tests/hosts/`, as their own tools built them; nothing where they are not built yet,
