@@ -172,15 +172,13 @@ figures! {
         "compare" => compare::Compare,
         "calibration" => calibration::Calibration,
         "quiz" => quiz::Quiz,
+        "out-of-memory" => out_of_memory::OutOfMemory,
     }
     gpus {
         "sharding" => sharding::Sharding,
         "scaling" => scaling::Scaling,
         "grid" => grid::Grid,
         "network" => network::NetworkList,
-    }
-    error {
-        "out-of-memory" => out_of_memory::OutOfMemory,
     }
     trust {
         "others" => others::Others,

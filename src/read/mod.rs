@@ -234,9 +234,9 @@ pub fn read(texts: &[Text]) -> Reading {
             Ok(text) => recognise::recognise_all(text),
             Err(_) => vec![Recognised::Unread(Unread::Binary)],
         };
-        all.into_iter().map(move |recognised| (name, *bytes, recognised))
+        all.into_iter().map(move |recognised| (name, recognised))
     });
-    for (name, bytes, recognised) in recognised {
+    for (name, recognised) in recognised {
         let mut count = 0;
         let kind = match recognised {
             Recognised::Sections(found) => {
@@ -250,7 +250,7 @@ pub fn read(texts: &[Text]) -> Reading {
                 }));
                 Kind::Formats(formats)
             }
-            Recognised::Model => match config_json::read(std::str::from_utf8(bytes).unwrap_or_default()) {
+            Recognised::Model(text) => match config_json::read(&text) {
                 Ok(reading) => {
                     // Of two descriptions of a model the first counts.
                     if !matches!(model, Model::File(_)) {

@@ -33,8 +33,8 @@ impl Section {
 pub(super) enum Recognised {
     /// Configurations of programs, several of them where a command or a program of Python has several.
     Sections(Vec<Section>),
-    /// A model’s own `config.json`.
-    Model,
+    /// A model’s own `config.json`: its text.
+    Model(String),
     /// The name of a model on a hub.
     Name(String),
     /// What a program or a tool says about memory.
@@ -206,7 +206,7 @@ pub(super) fn of_value(text: &str, value: &Value) -> Recognised {
     if OF_A_MODEL.iter().any(|key| value.get(key).is_some())
         && told.is_none_or(|row| row.tables.iter().all(|table| table.keys.is_empty()))
     {
-        return Recognised::Model;
+        return Recognised::Model(text.to_owned());
     }
     match told {
         Some(row) => Recognised::Sections(vec![Section::new(row.format, syntax::json::document(text, value.clone()))]),

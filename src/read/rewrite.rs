@@ -10,7 +10,7 @@ use crate::input::Input;
 use crate::{Field, Scenario, number, setting};
 
 /// Texts with other values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
     /// The texts that are other ones now, by name, as a whole.
     pub texts: Vec<(String, String)>,

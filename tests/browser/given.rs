@@ -78,7 +78,7 @@ async fn what_is_pasted_or_typed_into_the_field_of_the_first_screen_is_read_once
     let page = Page::open("?v=4&gpus=1").await;
     let field = page.part("#answer").find("textbox", "Paste a config, a command or an error").await;
     field
-        .send_keys("accelerate launch train.py --model_name_or_path Qwen/Qwen3-8B --max_length 4096 --bf16 true --optim adamw_torch")
+        .send_keys("accelerate launch train.py --model_name_or_path Qwen/Qwen3-8B --max_length 4096 --per_device_train_batch_size 1")
         .await
         .expect("keys");
     assert_eq!(page.query().await, "v=4&gpus=1", "half a command is none");
@@ -87,12 +87,28 @@ async fn what_is_pasted_or_typed_into_the_field_of_the_first_screen_is_read_once
     page.travel("v=4&gpus=1&model=qwen3-8b&s=1024").await;
     field.click().await.expect("a press");
     page.press("\u{e004}").await;
-    page.part("#answer-bar").says("1,024").await;
+    becomes(&page, &["s=1024"]).await;
     // What is pasted is read at once.
     let script = "const field = document.getElementById('paste'); field.value = arguments[0]; \
         field.dispatchEvent(new InputEvent('input', { bubbles: true, inputType: 'insertFromPaste' }));";
     page.script(script, vec![json!(RUN)]).await;
     becomes(&page, &["s=4096", "adapter=qlora", "rank=32"]).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_text_is_given_back_with_what_was_changed_on_the_page() {
+    let page = Page::open("?v=4&gpus=1").await;
+    let run = "# May\nbase_model: Qwen/Qwen3-8B\nadapter: lora\nsequence_len: 4096\nmicro_batch_size: 1 # each\n";
+    drop_files(&page, &[("run.yaml", run)]).await;
+    becomes(&page, &["model=qwen3-8b", "adapter=lora", "s=4096"]).await;
+    let query = page.query().await;
+    page.travel(&format!("{query}&b=4")).await;
+    let given = page.part("#given");
+    given.press("Write the changes into the text").await;
+    given.says("comments and order are kept").await;
+    let text = page.script("return document.getElementById('given-back').value;", vec![]).await;
+    assert_eq!(text, json!(run.replace("size: 1 #", "size: 4 #")));
     page.close().await;
 }
 

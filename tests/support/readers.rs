@@ -239,7 +239,7 @@ fn run(text: &str) {
     assert!(decoded.notices.iter().all(|notice| !notice.is_fault()), "{}: {:?}", found.query(), decoded.notices);
 
     let notices = found.decoded.notices.iter().map(ToString::to_string);
-    let told = found.told().into_iter().flat_map(|section| section.rows);
+    let told = found.told(Some(&found.decoded.scenario)).into_iter().flat_map(|section| section.rows);
     let mut said: Vec<String> = found.what_texts_are().into_iter().chain(told).chain(notices).collect();
     said.extend([found.query(), found.model_words()]);
     said.extend(found.unread());

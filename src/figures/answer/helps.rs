@@ -4,7 +4,7 @@
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::components::{HelpList, Helps};
+use crate::components::HelpList;
 use crate::site::State;
 
 /// Shows the changes that help; each is a link to the configuration with it, which the page opens without loading it.
@@ -53,12 +53,9 @@ fn list(place: web_sys::HtmlElement, state: State) -> Result<(), leptos::wasm_sp
 /// The list itself.
 #[component]
 fn List(state: State) -> impl IntoView {
-    view! { <HelpList helps=of(state) place="#opening" all=Some("#levers")/> }
-}
-
-/// What helps the configuration, behind the paint: it asks for many answers.
-pub fn of(state: State) -> Memo<Helps> {
+    // It follows behind the paint: it asks for many answers.
     let state = state.later();
     let ranking = state.ranking();
-    Memo::new(move |_| state.read(|facts| ranking.with(|ranking| super::changes::of(facts, ranking))))
+    let helps = Memo::new(move |_| state.read(|facts| ranking.with(|ranking| super::changes::of(facts, ranking))));
+    view! { <HelpList helps place="#opening" all=Some("#levers")/> }
 }

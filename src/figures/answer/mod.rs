@@ -9,7 +9,6 @@ use leptos::prelude::*;
 use crate::components::{BatchSlider, MemoryBar, MemoryLegend, Outlook, Slice};
 use crate::site::{Facts, Standing, State, read};
 use helps::HelpsPlace;
-pub use helps::of as helps_of;
 use shown::Shown;
 
 /// The largest micro-batch, any other one on the bar, and the changes that make room. The inputs stand in the bar above.

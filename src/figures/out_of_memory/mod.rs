@@ -4,12 +4,10 @@ mod shown;
 
 use leptos::prelude::*;
 
-use crate::components::HelpList;
-use crate::figures::answer::helps_of;
 use crate::site::{State, read};
 use shown::{Part, SAMPLE, Shown};
 
-/// A field for the text, where the memory was as a bar, what the text means, and what makes the run fit.
+/// A field for the text, where the memory was as a bar, and what the text means.
 #[component]
 pub fn OutOfMemory(
     /// The shared state.
@@ -40,7 +38,6 @@ pub fn OutOfMemory(
         <div class="memory-error-words" role="status" data-testid="memory-error-words">
             {move || shown.with(|shown| shown.said.clone()).into_iter().map(|line| view! { <p>{line}</p> }).collect_view()}
         </div>
-        <HelpList helps=helps_of(state) place="#embed-out-of-memory" all=None/>
     }
 }
 

@@ -238,6 +238,9 @@ fn a_post_with_blocks_is_read_block_by_block_and_its_lines_keep_their_numbers() 
     // Lines 3 to 6 are the error, and the first of the file is line 10.
     assert!(told.contains(&"12 used sequence_len: s=4096".to_owned()), "{told:?}");
     assert!(read(&[Text::pasted(&post)]).out_of_memory.is_some());
+    let model = "Mine is\n```json\n{\"model_type\": \"llama\", \"hidden_size\": 2048, \"num_hidden_layers\": 22, \
+                 \"num_attention_heads\": 32, \"intermediate_size\": 5632, \"vocab_size\": 32000}\n```\n";
+    assert!(matches!(read(&[Text::pasted(model)]).model, Model::File(_)));
     for nothing in ["```\n```", "```yaml\n\n```\n"] {
         assert_eq!(read(&[Text::pasted(nothing)]).texts[0].kind, Kind::Unread(Unread::Empty), "{nothing}");
     }

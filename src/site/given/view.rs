@@ -1,11 +1,12 @@
 //! What was read, in words, until it is sent away.
 
-use bmax::read::{self, About, Model, Reading, Text, Told};
+use bmax::read::{self, About, Model, Reading, Rewritten, Text, Told};
 use bmax::{Scenario, link, number};
 use js_sys::{Array, Reflect};
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 
+use crate::components::CopyButton;
 use crate::site::State;
 
 /// What is said.
@@ -15,10 +16,12 @@ struct Shown {
     said: Vec<String>,
     /// What became of every key.
     told: Vec<Told>,
+    /// The texts, each with its name, and the scenario that they made.
+    given: Option<(Vec<(String, String)>, Scenario)>,
 }
 
 impl Shown {
-    fn of(reading: &Reading, scenario: &Scenario) -> Self {
+    fn of(reading: &Reading, scenario: Scenario, texts: &[(String, String)]) -> Self {
         let mut said = reading.what_texts_are();
         let model = reading.model_words();
         said.extend(Some(model).filter(|model| !model.is_empty()));
@@ -31,8 +34,9 @@ impl Shown {
             said.push("The page counts with it now; Undo gives back what was there before.".to_owned());
         }
         // What no text says stays as the page has it.
-        let told = reading.told(Some(scenario)).into_iter().filter(|told| told.about != About::Open);
-        Self { said, told: told.collect() }
+        let told = reading.told(Some(&scenario)).into_iter().filter(|told| told.about != About::Open);
+        let has_keys = reading.texts.iter().any(|text| text.keys > 0);
+        Self { said, told: told.collect(), given: has_keys.then(|| (texts.to_vec(), scenario)) }
     }
 }
 
@@ -50,18 +54,19 @@ pub fn Given(
         let texts = given.with(texts);
         shown.set(untrack(|| take(state, &texts)));
     });
-    move || shown.get().map(|next| view! { <Notice next dismiss=move |()| shown.set(None)/> })
+    move || shown.get().map(|next| view! { <Notice state next dismiss=move |()| shown.set(None)/> })
 }
 
 /// The sentences, and every key where a reader asks for it.
 #[component]
-fn Notice(next: Shown, #[prop(into)] dismiss: Callback<()>) -> impl IntoView {
-    let Shown { said, told } = next;
+fn Notice(state: State, next: Shown, #[prop(into)] dismiss: Callback<()>) -> impl IntoView {
+    let Shown { said, told, given } = next;
     view! {
         <div class="notice">
             <div>
                 {said.into_iter().map(|line| view! { <p data-testid="given-said">{line}</p> }).collect_view()}
                 {told.into_iter().map(|told| view! { <Section told/> }).collect_view()}
+                {given.map(|(texts, taken)| view! { <GivenBack state texts taken/> })}
             </div>
             <button type="button" class="button button-quiet button-small" on:click=move |_| dismiss.run(())>
                 "Dismiss"
@@ -83,6 +88,57 @@ fn Section(told: Told) -> impl IntoView {
             <ul>{rows.into_iter().map(|row| view! { <li>{row}</li> }).collect_view()}</ul>
         </details>
     }
+}
+
+/// Once the configuration is another one than the texts made: a button that writes the change into them.
+#[component]
+fn GivenBack(state: State, texts: Vec<(String, String)>, taken: Scenario) -> impl IntoView {
+    let back = RwSignal::new(None::<(String, Rewritten)>);
+    let changes = Memo::new(move |_| state.scenario.with(|now| read::changes(&taken, now)));
+    // What was written is of another configuration now.
+    Effect::new(move |_| {
+        changes.track();
+        back.set(None);
+    });
+    let write = move |_| {
+        let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let found = changes.with_untracked(|changes| read::rewrite(&texts, changes));
+        back.set(Some((told_back(&found), found)));
+    };
+    view! {
+        <div hidden=move || changes.with(Vec::is_empty)>
+            <button type="button" class="button button-small" on:click=write>"Write the changes into the text"</button>
+            {move || back.get().map(|(said, found)| view! { <p>{said}</p> {files(found)} })}
+        </div>
+    }
+}
+
+/// What could be written, and what could not.
+fn told_back(found: &Rewritten) -> String {
+    let left = found.left.join(", ");
+    match (found.texts.is_empty(), left.is_empty()) {
+        (false, true) => "All of it is in the text; comments and order are kept.".to_owned(),
+        (false, false) => format!("Comments and order are kept. No line of the text says this: {left}."),
+        (true, _) => format!("No line of the text says this: {left}."),
+    }
+}
+
+/// Each text that is another one now, in a field of its own.
+fn files(found: Rewritten) -> impl IntoView {
+    const IDS: [&str; 4] = ["given-back", "given-back-2", "given-back-3", "given-back-4"];
+    let file = |((name, text), id): ((String, String), &'static str)| {
+        let name = if name.is_empty() { "The text".to_owned() } else { name };
+        let label = format!("{name} with the changes");
+        let said = RwSignal::new(String::new());
+        view! {
+            <textarea id=id readonly rows="10" aria-label=label spellcheck="false" prop:value=text></textarea>
+            <div class="button-row">
+                <CopyButton of=id name label="Copy it" quiet=true said/>
+                <span class="small" role="status">{move || said.get()}</span>
+            </div>
+        }
+    };
+    found.texts.into_iter().zip(IDS).map(file).collect_view()
 }
 
 /// The texts that were given, each with its name.
@@ -108,5 +164,5 @@ fn take(state: State, texts: &[(String, String)]) -> Option<Shown> {
         let said = reading.inputs.get("b").map(|_| after.with_batch(next.recipe.batch));
         state.scenario.set(said.unwrap_or(after));
     }
-    Some(Shown::of(&reading, &state.scenario.get_untracked()))
+    Some(Shown::of(&reading, state.scenario.get_untracked(), texts))
 }
