@@ -26,7 +26,6 @@ mod network;
 mod oom_search;
 mod optimizer_states;
 mod others;
-mod out_of_memory;
 mod planner;
 mod proof;
 mod quiz;
@@ -172,7 +171,6 @@ figures! {
         "compare" => compare::Compare,
         "calibration" => calibration::Calibration,
         "quiz" => quiz::Quiz,
-        "out-of-memory" => out_of_memory::OutOfMemory,
     }
     gpus {
         "sharding" => sharding::Sharding,

@@ -153,12 +153,6 @@ impl Inputs {
     }
 }
 
-/// What a text says about the memory of a GPU; `None` where it says nothing. Sizes are found in the error of PyTorch’s allocator,
-/// in the table of `nvidia-smi` and in PyTorch’s summary of its allocator.
-pub fn about_memory(text: &str) -> Option<OutOfMemory> {
-    out_of_memory::read(text)
-}
-
 /// What several texts together say.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

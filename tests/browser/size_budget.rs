@@ -25,7 +25,7 @@ const ELEMENTS: u64 = 1_300;
 /// Height of the first page in a window 1,440 pixels wide.
 const HEIGHT: u64 = 8_000;
 
-/// The worker itself, which lists the files of fourteen pages, of the search and of the parts of the program with their
+/// The worker itself, which lists the files of thirteen pages, of the search and of the parts of the program with their
 /// digests: nine parts of figures, four of other things, and about 300 modules of what several of them share. Each takes
 /// 45 bytes.
 const WORKER: usize = 13_000;

@@ -28,7 +28,7 @@ pub const GROUPS: [Group; 6] = [
     Several {
         name: "Course",
         chapters: &["memory", "room", "batch", "gpus", "networks"],
-        beside: &["out-of-memory", "check", "questions", "sources"],
+        beside: &["check", "questions", "sources"],
     },
     One("plan"),
     One("trust"),
