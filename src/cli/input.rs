@@ -52,7 +52,7 @@ impl Notice {
         Self { text: format!("{fault}{remedy}"), fault: Some(fault) }
     }
 
-    /// What should be known, and is nothing wrong.
+    /// A notice that says something worth knowing, while nothing is wrong.
     pub(super) fn known(text: String) -> Self {
         Self { text, fault: None }
     }

@@ -1,4 +1,4 @@
-//! Where this machine has the `config.json` of a model that texts name: in the folder that is named, or in the cache of
+//! Finds the `config.json` of a model that texts name on this machine: in the folder that is named, or in the cache of
 //! Hugging Face’s hub. Nothing is fetched, and no path is shown.
 
 use std::env;
@@ -25,11 +25,11 @@ const MAX_REVISION_BYTES: usize = 40;
 pub(super) struct Config {
     /// The file.
     pub path: PathBuf,
-    /// What led there.
+    /// How the file was found.
     pub source: Source,
 }
 
-/// What led to a `config.json`.
+/// The way on which a `config.json` was found.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// The text names the folder.

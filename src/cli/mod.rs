@@ -388,35 +388,30 @@ fn text_of(path: &Path, most_bytes: usize) -> Result<String, CommandError> {
 /// The bytes of a file, or of standard input where it is “-”.
 fn bytes_of(path: &Path, most_bytes: usize) -> Result<Vec<u8>, CommandError> {
     let name = path.display().to_string();
-    if name != "-" {
-        return bytes_of_file(path, &name, most_bytes);
-    }
     // A pipe may have no end, and has no size.
-    let mut bytes = Vec::new();
-    let most = most_bytes as u64;
-    io::stdin()
-        .lock()
-        .take(most + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| CommandError::File(name.clone(), error))?;
-    if bytes.len() > most_bytes {
-        return Err(CommandError::TooLarge { path: name, has: None, most: most_bytes });
+    if name == "-" {
+        bytes_within(io::stdin().lock(), None, &name, most_bytes)
+    } else {
+        bytes_of_file(path, &name, most_bytes)
     }
-    Ok(bytes)
 }
 
 /// The bytes of a file, which messages call by this name.
 fn bytes_of_file(path: &Path, name: &str, most_bytes: usize) -> Result<Vec<u8>, CommandError> {
+    let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
+    let (size, file) = opened.map_err(|error| CommandError::File(name.to_owned(), error))?;
+    bytes_within(file, Some(size), name, most_bytes)
+}
+
+/// The bytes of a source of this size, if it has one; an error where there are more than are read.
+fn bytes_within(from: impl Read, size: Option<u64>, name: &str, most_bytes: usize) -> Result<Vec<u8>, CommandError> {
     let mut bytes = Vec::new();
     let most = most_bytes as u64;
     // One byte more than is read tells that there is too much.
-    let read = File::open(path).and_then(|file| {
-        let size = file.metadata()?.len();
-        file.take(most + 1).read_to_end(&mut bytes)?;
-        Ok(Some(size).filter(|size| *size > most))
-    });
-    let has = read.map_err(|error| CommandError::File(name.to_owned(), error))?;
+    let read = from.take(most + 1).read_to_end(&mut bytes);
+    read.map_err(|error| CommandError::File(name.to_owned(), error))?;
     if bytes.len() > most_bytes {
+        let has = size.filter(|size| *size > most);
         return Err(CommandError::TooLarge { path: name.to_owned(), has, most: most_bytes });
     }
     Ok(bytes)

@@ -37,7 +37,7 @@ mod understood;
 pub use explain::table_sizes;
 pub use format::Format;
 pub use hub::{FullName, is_id};
-pub use out_of_memory::{Backend, Cause, Holder, Holds, OutOfMemory, Report, Tensor, tensors_of_size};
+pub use out_of_memory::{Backend, Cause, Holds, OutOfMemory, Report, Tensor, tensors_of_size};
 pub use recognise::Unread;
 pub use rewrite::{Rewritten, changes, rewrite};
 pub use syntax::{Fault, Syntax, SyntaxError};

@@ -1,6 +1,7 @@
 //! What a text is, by what is in it and never by its name alone.
 
-use std::fmt;
+use std::borrow::Cow;
+use std::{fmt, iter};
 
 use super::format::{Format, Row, TOLD};
 use super::out_of_memory::{self, OutOfMemory};
@@ -92,7 +93,7 @@ const OF_A_MODEL: [&str; 6] = ["model_type", "hidden_size", "n_embd", "d_model",
 pub(super) fn recognise_all(text: &str) -> Vec<Recognised> {
     // Every part may be as long as the whole.
     let is_long = text.len() > LIMITS.bytes;
-    let parts = if is_long { vec![text.to_owned()] } else { parts(text) };
+    let parts = if is_long { vec![Cow::Borrowed(text)] } else { parts(text) };
     let all: Vec<Recognised> = parts.iter().flat_map(|part| with_what_stands_around(part)).collect();
     let is_read = |one: &Recognised| !matches!(one, Recognised::Unread(_));
     if all.iter().any(is_read) {
@@ -109,7 +110,7 @@ fn with_what_stands_around(text: &str) -> Vec<Recognised> {
         _ => Vec::new(),
     };
     let beside = beside.iter().map(|part| recognise(part)).filter(|part| matches!(part, Recognised::Sections(_)));
-    beside.chain([whole.clone()]).collect()
+    beside.chain(iter::once(whole)).collect()
 }
 
 /// What begins and ends a block of Markdown (<https://spec.commonmark.org/0.31.2/#fenced-code-blocks>).
@@ -117,9 +118,9 @@ const FENCE: &str = "```";
 
 /// The blocks between fences and, at the end, all that stands around them; the text itself where it has none. Lines keep
 /// their numbers: empty ones stand for those of other parts.
-fn parts(text: &str) -> Vec<String> {
+fn parts(text: &str) -> Vec<Cow<'_, str>> {
     if !text.lines().any(|line| line.trim_start().starts_with(FENCE)) {
-        return vec![text.to_owned()];
+        return vec![Cow::Borrowed(text)];
     }
     let mut blocks: Vec<String> = Vec::new();
     let (mut around, mut is_inside) = (String::new(), false);
@@ -139,7 +140,8 @@ fn parts(text: &str) -> Vec<String> {
             around.push('\n');
         }
     }
-    blocks.into_iter().chain([around]).filter(|part| !part.trim().is_empty()).take(PARTS).collect()
+    let all = blocks.into_iter().chain([around]).filter(|part| !part.trim().is_empty());
+    all.take(PARTS).map(Cow::Owned).collect()
 }
 
 /// More blocks than these are not looked at, since each begins with as many empty lines as stand before it.

@@ -48,14 +48,14 @@ pub fn changes(before: &Scenario, after: &Scenario) -> Vec<(Input, String)> {
 /// ```
 pub fn rewrite(texts: &[(&str, &str)], wanted: &[(Input, String)]) -> Rewritten {
     let mut now: Vec<(&str, String)> = texts.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
+    let mut reading = read_all(&now);
     let mut left = Vec::new();
     for (input, value) in wanted {
-        let before = read_all(&now);
-        if before.inputs.get(input.key()) == Some(value.as_str()) {
+        if reading.inputs.get(input.key()) == Some(value.as_str()) {
             continue;
         }
-        match with(&now, &before, input.key(), value) {
-            Some(next) => now = next,
+        match with(&now, &reading, input.key(), value) {
+            Some(next) => (now, reading) = next,
             None => left.push(input.name()),
         }
     }
@@ -68,8 +68,13 @@ fn read_all(texts: &[(&str, String)]) -> Reading {
     read(&texts)
 }
 
-/// The texts with one value, by the first line that can be changed, or else added.
-fn with<'a>(texts: &[(&'a str, String)], before: &Reading, key: &str, value: &str) -> Option<Vec<(&'a str, String)>> {
+/// The texts with one value, by the first line that can be changed or else added, and what they say then.
+fn with<'a>(
+    texts: &[(&'a str, String)],
+    before: &Reading,
+    key: &str,
+    value: &str,
+) -> Option<(Vec<(&'a str, String)>, Reading)> {
     let sections: Vec<(usize, Section)> = texts
         .iter()
         .enumerate()
@@ -86,7 +91,8 @@ fn with<'a>(texts: &[(&'a str, String)], before: &Reading, key: &str, value: &st
         tried += 1;
         let mut next = texts.to_vec();
         next[at].1 = text;
-        (tried <= TRIED && says(before, &read_all(&next), (key, value), rule)).then_some(next)
+        let reading = (tried <= TRIED).then(|| read_all(&next))?;
+        says(before, &reading, (key, value), rule).then_some((next, reading))
     };
     for surely in [true, false] {
         for (at, section) in &sections {
@@ -142,7 +148,7 @@ fn says(before: &Reading, after: &Reading, (key, value): (&str, &str), rule: &Ru
         && after.understood.not_counted.len() <= before.understood.not_counted.len()
 }
 
-/// Whether it is the goal, which follows from micro-batch, steps and GPUs, and on which no memory depends.
+/// Whether an input is part of the goal, which follows from micro-batch, steps and GPUs, and on which no memory depends.
 fn is_goal(key: &str) -> bool {
     key == Field::GlobalBatch.bound().key || key == setting::BATCH_UNIT.key
 }
@@ -189,14 +195,15 @@ fn absent(section: &Section, key: &str, value: &str, surely: bool) -> Vec<(&'sta
     tables.flat_map(|table| table.keys.iter()).filter(|one| !is_there(one)).flat_map(of).collect()
 }
 
-/// A word in the ways in which it may stand in a text: as it is, as Python writes it, and in quotes.
-fn written(spelling: &str) -> [String; 3] {
+/// The ways in which a word may stand in a text: as it is, as Python writes it, and in quotes.
+fn written(spelling: &str) -> Vec<String> {
     let python = match spelling {
-        "true" => "True".to_owned(),
-        "false" => "False".to_owned(),
-        _ => spelling.to_owned(),
+        "true" => Some("True"),
+        "false" => Some("False"),
+        _ => None,
     };
-    [spelling.to_owned(), python, format!("\"{spelling}\"")]
+    let plain = [spelling].into_iter().chain(python).map(str::to_owned);
+    plain.chain([format!("\"{spelling}\"")]).collect()
 }
 
 /// The text with another value behind a key of a line, in every way in which it may be written.

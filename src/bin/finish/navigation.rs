@@ -105,9 +105,9 @@ pub fn footer(repository: &str) -> String {
 pub const CATALOGUE: &str = "catalogue.html";
 /// The documentation of the command line, as text.
 pub const COMMAND_LINE: &str = "command-line.txt";
-/// What programs that answer for people are told, as text.
+/// The file that tells programs which answer for people how to ask, what comes back and how accurate it is.
 pub const PROGRAMS: &str = "programs.txt";
-/// The list of places for them, by the name that <https://llmstxt.org/> gives it.
+/// The file that tells such programs where everything is, by the name that <https://llmstxt.org/> gives it.
 pub const LLMS: &str = "llms.txt";
 /// The licence, as text.
 pub const LICENCE: &str = "licence.txt";

@@ -4,24 +4,47 @@ use bmax::levers::Change;
 use bmax::ways::Price;
 use bmax::{Answer, Field, Scenario, export, largest_micro_batch, link};
 
-use crate::components::{Help, Helps};
 use crate::figures::levers::together;
 use crate::site::{Facts, Ranking, format};
 
 /// How many are shown.
 const SHOWN: usize = 3;
 
-/// What helps these facts.
-pub fn of(facts: &Facts, ranking: &Ranking) -> Helps {
-    let batch = facts.scenario.recipe.batch;
-    let unit = facts.scenario.unit();
-    match &facts.answer {
-        Answer::Fits(room) if batch > room.batch => Helps {
-            title: format!("Makes {} fit", format::batch(batch, unit)),
-            helps: holding(facts, ranking, batch, room.batch),
-        },
-        Answer::Fits(_) => Helps { title: "More fit with".to_owned(), helps: making_room(facts, ranking) },
-        _ => Helps { title: "These fit".to_owned(), helps: ways_out(facts, ranking) },
+/// The changes, under the words that say what they do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Helps {
+    /// What the changes do.
+    pub title: String,
+    /// The cheapest first.
+    pub helps: Vec<Help>,
+}
+
+/// Changes that are made together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Help {
+    /// What they are, as an instruction.
+    pub name: String,
+    /// How much fits with them; none where the name says it.
+    pub after: Option<String>,
+    /// The line of the reader's program that makes them, or what they cost, if either is known.
+    pub line: Option<String>,
+    /// The configuration with them, as a link of the first page.
+    pub query: String,
+}
+
+impl Helps {
+    /// What helps these facts.
+    pub fn of(facts: &Facts, ranking: &Ranking) -> Self {
+        let batch = facts.scenario.recipe.batch;
+        let unit = facts.scenario.unit();
+        match &facts.answer {
+            Answer::Fits(room) if batch > room.batch => Self {
+                title: format!("Makes {} fit", format::batch(batch, unit)),
+                helps: holding(facts, ranking, batch, room.batch),
+            },
+            Answer::Fits(_) => Self { title: "More fit with".to_owned(), helps: making_room(facts, ranking) },
+            _ => Self { title: "These fit".to_owned(), helps: ways_out(facts, ranking) },
+        }
     }
 }
 
@@ -84,7 +107,7 @@ fn help(facts: &Facts, changes: &[Change], after: u32) -> Help {
         name: together(changes),
         after: Some(format::count(after)),
         line: (!line.is_empty()).then_some(line),
-        query: format!("?{}", link::encode(&facts.scenario.then(with))),
+        query: format!("?{}#opening", link::encode(&facts.scenario.then(with))),
     }
 }
 
@@ -104,7 +127,7 @@ mod tests {
 
     fn of(query: &str) -> Helps {
         let facts = facts_of(link::decode(query).scenario);
-        super::of(&facts, &Ranking::of(&facts.scenario.with_batch(1)))
+        Helps::of(&facts, &Ranking::of(&facts.scenario.with_batch(1)))
     }
 
     #[test]
@@ -132,11 +155,12 @@ mod tests {
         #[test]
         fn every_help_leads_where_it_says(scenario in any_scenario()) {
             let facts = facts_of(scenario);
-            let helps = super::of(&facts, &Ranking::of(&scenario.with_batch(1)));
+            let helps = Helps::of(&facts, &Ranking::of(&scenario.with_batch(1)));
             texts_are_sound(&helps);
             prop_assert!(helps.helps.len() <= SHOWN);
             for help in &helps.helps {
-                let with = link::decode(&help.query).scenario;
+                let query = help.query.strip_suffix("#opening").expect("it leads to the tool");
+                let with = link::decode(query).scenario;
                 let most = b_max(&with).batch().unwrap_or(0);
                 prop_assert!(most > 0, "{help:?}");
                 let fits = match &help.after {

@@ -4,7 +4,6 @@
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::components::HelpList;
 use crate::site::State;
 
 /// Shows the changes that help; each is a link to the configuration with it, which the page opens without loading it.
@@ -53,9 +52,29 @@ fn list(place: web_sys::HtmlElement, state: State) -> Result<(), leptos::wasm_sp
 /// The list itself.
 #[component]
 fn List(state: State) -> impl IntoView {
-    // It follows behind the paint: it asks for many answers.
+    use super::changes::{Help, Helps};
     let state = state.later();
     let ranking = state.ranking();
-    let helps = Memo::new(move |_| state.read(|facts| ranking.with(|ranking| super::changes::of(facts, ranking))));
-    view! { <HelpList helps place="#opening" all=Some("#levers")/> }
+    let helps = Memo::new(move |_| state.read(|facts| ranking.with(|ranking| Helps::of(facts, ranking))));
+    let help = |Help { name, after, line, query }: Help| {
+        let leads = after.map(|after| view! { " → " <strong class="num">{after}</strong> });
+        let line = line.map(|line| view! { <span class="help-line">{line}</span> });
+        view! {
+            <li>
+                <a class="help" href=query data-start="" data-testid="help">
+                    <span>{name} {leads}</span>
+                    {line}
+                </a>
+            </li>
+        }
+    };
+    view! {
+        <div class="helps" hidden=move || helps.with(|helps| helps.helps.is_empty())>
+            <p class="opening-label small">{move || helps.with(|helps| helps.title.clone())}</p>
+            <ul>
+                {move || helps.with(|helps| helps.helps.clone()).into_iter().map(help).collect_view()}
+                <li class="helps-all"><a class="small" href="#levers">"All ways"</a></li>
+            </ul>
+        </div>
+    }
 }

@@ -8,7 +8,7 @@ mod smi;
 mod summary;
 mod tensor;
 
-pub use explained::{Cause, Holder};
+pub use explained::Cause;
 pub use tensor::{Holds, Tensor, tensors_of_size};
 
 use crate::Bytes;
@@ -178,7 +178,7 @@ fn error(text: &str) -> Option<OutOfMemory> {
 }
 
 /// What the last digits of three sizes can add up to: each is within 0.005 GiB.
-const NOISE: Bytes = Bytes::new(0.015 * 1_073_741_824.0);
+const NOISE: Bytes = Bytes::from_gib(0.015);
 
 /// What this process and others have.
 fn processes(sentence: &str, to: &mut OutOfMemory) {

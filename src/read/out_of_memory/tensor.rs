@@ -142,7 +142,7 @@ const TRIED: u32 = 64;
 ///
 /// let scenario = link::decode("v=4&model=llama-3.1-8b&gpu=h100-80&gpus=1&s=8192&b=1").scenario;
 /// // 8,192 · 128,256 · 4 bytes are 3.91 GiB.
-/// let found = tensors_of_size(Bytes::new(3.91 * 1_073_741_824.0), &scenario);
+/// let found = tensors_of_size(Bytes::from_gib(3.91), &scenario);
 /// assert_eq!(found[0].words(), "8,192 tokens × 128,256 words × 4 bytes: the logits");
 /// ```
 pub fn tensors_of_size(asked: Bytes, scenario: &Scenario) -> Vec<Tensor> {
@@ -173,25 +173,21 @@ pub(super) fn tokens_of_logits(asked: Bytes, scenario: &Scenario) -> u64 {
     (asked.get() / (4.0 * f64::from(words))).round() as u64
 }
 
-const MIB: f64 = 1_048_576.0;
-const GIB: f64 = 1_024.0 * MIB;
-
 /// Whether PyTorch says `asked` of a tensor of this size.
 ///
 /// Its message has the segment that it would get: 2 MiB for what takes 1 MiB at most, 20 MiB for what takes less than 10,
 /// else a multiple of 2 MiB, with two digits behind the point (`get_allocation_size` and `format_size` in
 /// c10/cuda/CUDACachingAllocator.cpp, 2.9).
 fn is_asked(tensor: Bytes, asked: Bytes) -> bool {
-    let (tensor, asked) = (tensor.get(), asked.get());
-    let segment = match tensor {
+    let segment = match tensor.mib() {
         // A segment for small ones has room for everything.
-        ..=MIB => return false,
-        _ if tensor < 10.0 * MIB => 20.0 * MIB,
-        _ => (tensor / (2.0 * MIB)).ceil() * 2.0 * MIB,
+        ..=1.0 => return false,
+        ..10.0 => 20.0,
+        size => (size / 2.0).ceil() * 2.0,
     };
-    let digit = if segment > GIB { GIB } else { MIB } / 100.0;
+    let digit = if segment > 1_024.0 { 10.24 } else { 0.01 };
     // Half of the last digit, and what a number in base ten loses.
-    (segment - asked).abs() <= 0.501 * digit
+    (segment - asked.mib()).abs() <= 0.501 * digit
 }
 
 #[cfg(test)]
@@ -201,7 +197,7 @@ mod tests {
 
     fn found(query: &str, gib: f64) -> Vec<String> {
         let scenario = link::decode(query).scenario;
-        tensors_of_size(Bytes::new(gib * GIB), &scenario).iter().map(Tensor::words).collect()
+        tensors_of_size(Bytes::from_gib(gib), &scenario).iter().map(Tensor::words).collect()
     }
 
     #[test]
@@ -248,10 +244,10 @@ mod tests {
 
     #[test]
     fn a_message_has_the_segment_and_not_the_tensor() {
-        let mib = |size: f64| Bytes::new(size * MIB);
+        let mib = Bytes::from_mib;
         assert!(is_asked(mib(9.0), mib(20.0)) && !is_asked(mib(9.0), mib(9.0)));
         assert!(is_asked(mib(11.1), mib(12.0)) && !is_asked(mib(11.1), mib(11.1)));
         assert!(!is_asked(mib(0.5), mib(2.0)), "everything small asks for 2 MiB");
-        assert!(is_asked(mib(2_049.0), Bytes::new(2.0 * GIB)), "two digits of 2,050 MiB are 2.00 GiB");
+        assert!(is_asked(mib(2_049.0), Bytes::from_gib(2.0)), "two digits of 2,050 MiB are 2.00 GiB");
     }
 }

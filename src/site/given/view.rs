@@ -117,28 +117,28 @@ fn GivenBack(state: State, texts: Vec<(String, String)>, taken: Scenario) -> imp
 fn told_back(found: &Rewritten) -> String {
     let left = found.left.join(", ");
     match (found.texts.is_empty(), left.is_empty()) {
-        (false, true) => "All of it is in the text; comments and order are kept.".to_owned(),
+        (_, true) => "All of it is in the text; comments and order are kept.".to_owned(),
         (false, false) => format!("Comments and order are kept. No line of the text says this: {left}."),
-        (true, _) => format!("No line of the text says this: {left}."),
+        (true, false) => format!("No line of the text says this: {left}."),
     }
 }
 
 /// Each text that is another one now, in a field of its own.
 fn files(found: Rewritten) -> impl IntoView {
-    const IDS: [&str; 4] = ["given-back", "given-back-2", "given-back-3", "given-back-4"];
-    let file = |((name, text), id): ((String, String), &'static str)| {
+    let file = |(at, (name, text)): (usize, (String, String))| {
+        let id = if at == 0 { "given-back".to_owned() } else { format!("given-back-{at}") };
         let name = if name.is_empty() { "The text".to_owned() } else { name };
         let label = format!("{name} with the changes");
         let said = RwSignal::new(String::new());
         view! {
-            <textarea id=id readonly rows="10" aria-label=label spellcheck="false" prop:value=text></textarea>
+            <textarea id=id.clone() readonly rows="10" aria-label=label spellcheck="false" prop:value=text></textarea>
             <div class="button-row">
                 <CopyButton of=id name label="Copy it" quiet=true said/>
                 <span class="small" role="status">{move || said.get()}</span>
             </div>
         }
     };
-    found.texts.into_iter().zip(IDS).map(file).collect_view()
+    found.texts.into_iter().enumerate().map(file).collect_view()
 }
 
 /// The texts that were given, each with its name.

@@ -1,5 +1,5 @@
-//! What programs that answer for people read: `llms.txt`, which says where things are (<https://llmstxt.org/>), and the
-//! text that it leads to first. Names, members and numbers are those of the library, so that none is written twice.
+//! Writes two texts for programs that answer for people: `llms.txt`, which says where things are (<https://llmstxt.org/>),
+//! and `programs.txt`, to which it leads first. Names, members and numbers are those of the library, so that none is written twice.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use super::previews::caption;
 use super::text::Page;
 use super::{Result, bill, write};
 
-/// What an example asks, in words and as the query of a link.
+/// An example of a question, in words and as the query of a link.
 struct Example {
     words: &'static str,
     query: &'static str,
@@ -162,7 +162,7 @@ fn definition<'a>(report: &'a Value, name: &str) -> Result<&'a Value> {
     report.pointer(&format!("/$defs/{name}")).ok_or(format!("the schema has no {name}"))
 }
 
-/// What a schema says of something, without the last stop.
+/// Gives the description that a JSON schema has of a type or a member, without its last stop.
 fn described(schema: &Value) -> String {
     let all = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
     all.trim_end_matches('.').to_owned()
@@ -180,7 +180,7 @@ fn words(report: &Value, name: &str) -> Result<String> {
     Ok(joined(words.iter().map(|word| format!("- `{}`", word.as_str().unwrap_or_default()))))
 }
 
-/// What these words mean.
+/// Gives the description of the reasons that a type of answer may have.
 fn meaning(report: &Value, name: &str) -> Result<String> {
     Ok(described(&definition(report, name)?["properties"]["reason"]) + ".")
 }

@@ -1,4 +1,4 @@
-//! What is guaranteed of the texts for programs.
+//! Tests hold that the texts for programs name every parameter, model, GPU and figure, and that their links lead somewhere.
 
 use bmax::embed::{Embed, Message};
 use bmax::{Scenario, link, proof};
