@@ -332,10 +332,12 @@ impl Page {
         }
     }
 
-    /// Waits until a script returns `expected`.
+    /// Waits until a script returns `expected`. A script that throws is tried again: while a page loads, what it looks
+    /// for may not be there yet.
     pub async fn until_script(&self, what: &str, script: &str, expected: Value) {
         self.until(what, async || {
-            let seen = self.script(script, vec![]).await;
+            let seen =
+                in_time(script, self.client.execute(script, vec![])).await.map_err(|error| json!(error.to_string()))?;
             if seen == expected { Ok(()) } else { Err(seen) }
         })
         .await;
@@ -538,10 +540,14 @@ impl Page {
     }
 }
 
-/// What a script comes to, within its time.
+/// What a script returns, within its time. A script that throws is a fault of the test.
 async fn answered(body: &str, result: impl Future<Output = Result<Value, CmdError>>) -> Value {
-    let result = timeout(ANSWER, result).await.unwrap_or_else(|_| panic!("the page stands still\nin {body:.200}"));
-    result.unwrap_or_else(|error| panic!("{error}\nin {body:.200}"))
+    in_time(body, result).await.unwrap_or_else(|error| panic!("{error}\nin {body:.200}"))
+}
+
+/// What a script returns or throws; a page that answers nothing within [`ANSWER`] stands still.
+async fn in_time(body: &str, result: impl Future<Output = Result<Value, CmdError>>) -> Result<Value, CmdError> {
+    timeout(ANSWER, result).await.unwrap_or_else(|_| panic!("the page stands still\nin {body:.200}"))
 }
 
 /// A part of the page in which things are looked for.
