@@ -14,8 +14,7 @@ use web_sys::{HtmlElement, HtmlInputElement, HtmlTextAreaElement};
 #[component]
 pub fn CopyButton(
     /// The `id` of the field or the block.
-    #[prop(into)]
-    of: String,
+    of: &'static str,
     /// What the text is called when it has been copied.
     #[prop(into)]
     name: Signal<String>,
@@ -31,9 +30,9 @@ pub fn CopyButton(
     said: RwSignal<String>,
 ) -> impl IntoView {
     let copy = move |_| {
-        let (name, of) = (name.get_untracked(), of.clone());
+        let name = name.get_untracked();
         spawn_local(async move {
-            let Some(field) = Field::find(&of) else { return };
+            let Some(field) = Field::find(of) else { return };
             said.set(if is_copied(&field.text()).await {
                 format!("{name} copied.")
             } else {

@@ -123,22 +123,24 @@ fn told_back(found: &Rewritten) -> String {
     }
 }
 
-/// Each text that is another one now, in a field of its own.
+/// Each text that is another one now, in a field of its own. The first ones have a button that copies them.
 fn files(found: Rewritten) -> impl IntoView {
-    let file = |(at, (name, text)): (usize, (String, String))| {
-        let id = if at == 0 { "given-back".to_owned() } else { format!("given-back-{at}") };
+    const IDS: [&str; 4] = ["given-back", "given-back-2", "given-back-3", "given-back-4"];
+    let file = |((name, text), id): ((String, String), Option<&'static str>)| {
         let name = if name.is_empty() { "The text".to_owned() } else { name };
         let label = format!("{name} with the changes");
         let said = RwSignal::new(String::new());
+        let button = id.map(|id| view! { <CopyButton of=id name label="Copy it" quiet=true said/> });
         view! {
-            <textarea id=id.clone() readonly rows="10" aria-label=label spellcheck="false" prop:value=text></textarea>
+            <textarea id=id readonly rows="10" aria-label=label spellcheck="false" prop:value=text></textarea>
             <div class="button-row">
-                <CopyButton of=id name label="Copy it" quiet=true said/>
+                {button}
                 <span class="small" role="status">{move || said.get()}</span>
             </div>
         }
     };
-    found.texts.into_iter().enumerate().map(file).collect_view()
+    let ids = IDS.into_iter().map(Some).chain(std::iter::repeat(None));
+    found.texts.into_iter().zip(ids).map(file).collect_view()
 }
 
 /// The texts that were given, each with its name.
