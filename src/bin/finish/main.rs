@@ -20,6 +20,7 @@ mod figure_lines;
 mod figures;
 mod imports;
 mod markup;
+mod merge;
 mod minify;
 mod navigation;
 mod page;

@@ -1,5 +1,5 @@
 //! Divides the page's program at its parts, which Leptos' `wasm_split` marks (src/figures/mod.rs): a first module with
-//! the frame of a page, a module for each part, and modules with what several parts need. Trunk knows of one module, so
+//! the frame of a page, a module for each part, and modules with what several parts need, the small ones merged. Trunk knows of one module, so
 //! that what it made is put aside: here the linked program is divided, wasm-bindgen takes the first module, and
 //! Binaryen takes each.
 //!
@@ -16,6 +16,7 @@ use wasm_split_cli_support::{Options, transform};
 
 use super::digest::{sha256, short};
 use super::imports::shortened;
+use super::merge::merge_small;
 use super::{Result, minify, paths, read, read_bytes, write};
 
 /// What Cargo and Trunk call the program.
@@ -82,11 +83,12 @@ pub fn divide(page: &Path, built: &Path) -> Result<Program> {
     fs::remove_file(&first).map_err(|error| format!("{}: {error}", first.display()))?;
     let bound = work.join(format!("{STEM}_bg.wasm"));
     shorten_imports(&bound, &work.join(format!("{STEM}.js")))?;
-    let mut modules = divided.split_modules;
-    modules.push(bound);
+    let mut lists = divided.prefetch_map.into_iter().collect();
+    let loader = merge_small(&work, &mut lists, &read(&work.join(LOADER))?)?;
+    let modules: Vec<_> = paths(&work)?.into_iter().filter(|file| is_module(file)).collect();
     optimize(&modules)?;
     let bindings = format!("{STEM}.js");
-    let parts = checking(&read(&work.join(LOADER))?, &work)?;
+    let parts = checking(&loader, &work)?;
     let all =
         [(LOADER, deferring(&parts)?), (PARTS, parts), (&bindings, checking(&read(&work.join(&bindings))?, &work)?)];
     let mut scripts = BTreeMap::new();
@@ -98,16 +100,19 @@ pub fn divide(page: &Path, built: &Path) -> Result<Program> {
     let digest = digest(&work)?;
     let folder = format!("program-{}", short(&digest));
     fs::rename(&work, page.join(&folder)).map_err(|error| format!("{folder}: {error}"))?;
-    let parts = divided.prefetch_map.into_iter().collect();
     let digest = sha256(digest);
-    Ok(Program { folder, digest, parts, scripts })
+    Ok(Program { folder, digest, parts: lists, scripts })
+}
+
+fn is_module(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "wasm")
 }
 
 /// A script that refuses a module whose digest is not that of the file beside it: each is fetched with its integrity.
 /// wasm-bindgen and the division write two ways of fetching one; any other stops the build.
 pub fn checking(script: &str, folder: &Path) -> Result<String> {
     let mut checked = script.to_owned();
-    for file in paths(folder)?.iter().filter(|file| file.extension().is_some_and(|ending| ending == "wasm")) {
+    for file in paths(folder)?.iter().filter(|file| is_module(file)) {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let integrity = format!("{{ integrity: \"sha256-{}\" }}", sha256(read_bytes(file)?));
         let part = format!("fetch(new URL(\"./{name}\", import.meta.url)");
