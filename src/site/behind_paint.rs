@@ -34,6 +34,7 @@ pub fn behind_paint<T: Clone + PartialEq + Send + Sync + 'static>(now: Memo<T>) 
         // A window that nobody sees has no frames.
         set_timeout(follow, WITHOUT_FRAMES);
     };
-    Effect::watch(move || now.track(), wait, false);
+    // The first time as well: the value may have changed between its first reading and the start of this effect.
+    Effect::watch(move || now.track(), wait, true);
     Memo::new(move |_| then.get())
 }
