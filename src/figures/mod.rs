@@ -26,6 +26,7 @@ mod network;
 mod oom_search;
 mod optimizer_states;
 mod others;
+mod out_of_memory;
 mod planner;
 mod proof;
 mod quiz;
@@ -171,6 +172,9 @@ figures! {
         "compare" => compare::Compare,
         "calibration" => calibration::Calibration,
         "quiz" => quiz::Quiz,
+    }
+    error {
+        "out-of-memory" => out_of_memory::OutOfMemory,
     }
     gpus {
         "sharding" => sharding::Sharding,

@@ -8,8 +8,8 @@ use leptos::prelude::*;
 use super::controls::none_fits;
 use super::{Case, Specimen};
 use crate::components::{
-    Assumed, Beside, Code, Column, ConfigurationBar, DataTable, Fold, Formula, Home, Key, Legend, MemoryBar,
-    MemoryLegend, Outlook, Plot, ScenarioForm, mathml,
+    Assumed, Beside, Code, Column, ConfigurationBar, DataTable, Fold, Formula, Help, HelpList, Helps, Home, Key,
+    Legend, MemoryBar, MemoryLegend, Outlook, Plot, ScenarioForm, mathml,
 };
 use crate::site::State;
 
@@ -66,6 +66,11 @@ fn Answers() -> impl IntoView {
         <Specimen name="scenario_form">
             <Case state="As it stands in the drawer, with another method"><ScenarioForm state=workshop home=Home::Drawer/></Case>
         </Specimen>
+        <Specimen name="help_list">
+            <Case state="A change with what fits then, one with its line of code, and the way to all of them">
+                <HelpList helps=Memo::new(|_| helping()) place="#opening"/>
+            </Case>
+        </Specimen>
         <Specimen name="outlooks">
             <Case state="The ledger knows unknowns"><Outlooks state=usual/></Case>
             <Case state="None fits"><Outlooks state=none/></Case>
@@ -74,6 +79,21 @@ fn Answers() -> impl IntoView {
             </Case>
         </Specimen>
     }
+}
+
+/// Two changes, one of which makes the chosen micro-batch fit by itself.
+fn helping() -> Helps {
+    let help = |name: &str, after: Option<&str>, line: Option<&str>| Help {
+        name: name.to_owned(),
+        after: after.map(str::to_owned),
+        line: line.map(str::to_owned),
+        query: "?v=4".to_owned(),
+    };
+    let all = [
+        help("4 × 2 accumulated", None, Some("gradient_accumulation_steps=2")),
+        help("Train with LoRA", Some("18"), None),
+    ];
+    Helps { title: "Makes 8 sequences fit".to_owned(), helps: all.to_vec() }
 }
 
 /// What frames the likely answer, and what the other methods say.

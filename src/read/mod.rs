@@ -37,7 +37,7 @@ mod understood;
 pub use explain::table_sizes;
 pub use format::Format;
 pub use hub::{FullName, is_id};
-pub use out_of_memory::{Backend, Cause, Holds, OutOfMemory, Report, Tensor, tensors_of_size};
+pub use out_of_memory::{Backend, Cause, Holder, Holds, OutOfMemory, Report, Tensor, tensors_of_size};
 pub use recognise::Unread;
 pub use rewrite::{Rewritten, changes, rewrite};
 pub use syntax::{Fault, Syntax, SyntaxError};
@@ -151,6 +151,12 @@ impl Inputs {
     fn word(&self, key: &str) -> Option<String> {
         self.get(key).map(|value| format!("{key}={value}"))
     }
+}
+
+/// What a text says about the memory of a GPU; `None` where it says nothing. Sizes are found in the error of PyTorch’s allocator,
+/// in the table of `nvidia-smi` and in PyTorch’s summary of its allocator.
+pub fn about_memory(text: &str) -> Option<OutOfMemory> {
+    out_of_memory::read(text)
 }
 
 /// What several texts together say.

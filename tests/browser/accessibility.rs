@@ -97,6 +97,7 @@ axe_finds_nothing_on_any_page_with_everything_open! {
     batch: "batch/",
     gpus: "gpus/",
     networks: "networks/",
+    out_of_memory: "out-of-memory/",
     check: "check/",
     questions: "questions/",
     sources: "sources/",

@@ -33,6 +33,7 @@ every_figure_mounts_unfolds_and_asks_no_other_host! {
     batch: "batch/",
     gpus: "gpus/",
     networks: "networks/",
+    out_of_memory: "out-of-memory/",
     check: "check/",
     questions: "questions/",
     sources: "sources/",

@@ -55,6 +55,7 @@ mod oom_search;
 mod opening_answer;
 mod optimizer_states;
 mod others;
+mod out_of_memory;
 mod outside;
 mod pages;
 mod pictures;

@@ -25,7 +25,7 @@ const ELEMENTS: u64 = 1_300;
 /// Height of the first page in a window 1,440 pixels wide.
 const HEIGHT: u64 = 8_000;
 
-/// The worker itself, which lists the files of thirteen pages, of the search and of the parts of the program with their
+/// The worker itself, which lists the files of fourteen pages, of the search and of the parts of the program with their
 /// digests: nine parts of figures, four of other things, and about 70 modules of what several of them share. Each takes
 /// 45 bytes.
 const WORKER: usize = 6_000;
@@ -128,7 +128,7 @@ async fn any_other_page_stays_within_its_budget_on_top_of_a_first_look() {
         let (size, table) = weighed(&more);
         // The workshop has the figures of two parts: its own, and the chart and the techniques of the first page. 200 kB are
         // wanted here as well.
-        let budget = if *name == "workshop/" { 238_500 } else { ANOTHER_PAGE };
+        let budget = if *name == "workshop/" { 241_500 } else { ANOTHER_PAGE };
         println!("/{name}: {size} of {budget} bytes");
         assert!(size <= budget, "/{name} takes {size} of {budget} bytes more{table}");
         page.close().await;

@@ -28,7 +28,7 @@ pub const GROUPS: [Group; 6] = [
     Several {
         name: "Course",
         chapters: &["memory", "room", "batch", "gpus", "networks"],
-        beside: &["check", "questions", "sources"],
+        beside: &["out-of-memory", "check", "questions", "sources"],
     },
     One("plan"),
     One("trust"),

@@ -4,52 +4,28 @@ use bmax::levers::Change;
 use bmax::ways::Price;
 use bmax::{Answer, Field, Scenario, export, largest_micro_batch, link};
 
+use crate::components::{Help, Helps};
 use crate::figures::levers::together;
-use crate::site::{Facts, Ranking, format};
+use crate::site::{Ranking, format};
 
 /// How many are shown.
 const SHOWN: usize = 3;
 
-/// The changes, under the words that say what they do.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Helps {
-    /// What the changes do.
-    pub title: String,
-    /// The cheapest first.
-    pub helps: Vec<Help>,
-}
-
-/// Changes that are made together.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Help {
-    /// What they are, as an instruction.
-    pub name: String,
-    /// How much fits with them; none where the name says it.
-    pub after: Option<String>,
-    /// The line of the reader's program that makes them, or what they cost, if either is known.
-    pub line: Option<String>,
-    /// The configuration with them, as a link of the first page.
-    pub query: String,
-}
-
-impl Helps {
-    /// What helps these facts.
-    pub fn of(facts: &Facts, ranking: &Ranking) -> Self {
-        let batch = facts.scenario.recipe.batch;
-        let unit = facts.scenario.unit();
-        match &facts.answer {
-            Answer::Fits(room) if batch > room.batch => Self {
-                title: format!("Makes {} fit", format::batch(batch, unit)),
-                helps: holding(facts, ranking, batch, room.batch),
-            },
-            Answer::Fits(_) => Self { title: "More fit with".to_owned(), helps: making_room(facts, ranking) },
-            _ => Self { title: "These fit".to_owned(), helps: ways_out(facts, ranking) },
-        }
+/// What helps a scenario with this answer and ranking, neither of which depends on its micro-batch.
+pub fn helps_of(scenario: &Scenario, answer: &Answer, ranking: &Ranking) -> Helps {
+    let batch = scenario.recipe.batch;
+    match answer {
+        Answer::Fits(room) if batch > room.batch => Helps {
+            title: format!("Makes {} fit", format::batch(batch, scenario.unit())),
+            helps: holding(scenario, ranking, batch, room.batch),
+        },
+        Answer::Fits(_) => Helps { title: "More fit with".to_owned(), helps: making_room(scenario, ranking) },
+        _ => Helps { title: "These fit".to_owned(), helps: ways_out(scenario, ranking) },
     }
 }
 
 /// Where one sequence fits: what makes room for more, what costs least first.
-fn making_room(facts: &Facts, ranking: &Ranking) -> Vec<Help> {
+fn making_room(scenario: &Scenario, ranking: &Ranking) -> Vec<Help> {
     let mut gaining: Vec<_> = ranking.gaining().iter().collect();
     gaining.sort_by_key(|lever| (lever.change.price(), std::cmp::Reverse(lever.after)));
     let mut prices: Vec<Price> = Vec::new();
@@ -63,20 +39,20 @@ fn making_room(facts: &Facts, ranking: &Ranking) -> Vec<Help> {
     let rest = gaining.iter().filter(|lever| !first.contains(lever)).copied();
     let mut chosen: Vec<_> = first.iter().copied().chain(rest).take(SHOWN).collect();
     chosen.sort_by_key(|lever| lever.change.price());
-    chosen.into_iter().map(|lever| help(facts, &[lever.change], lever.after.unwrap_or(0))).collect()
+    chosen.into_iter().map(|lever| help(scenario, &[lever.change], lever.after.unwrap_or(0))).collect()
 }
 
 /// Where the chosen micro-batch does not fit: what makes it fit. To run it in parts comes first, because that trains the
 /// same.
-fn holding(facts: &Facts, ranking: &Ranking, batch: u32, most: u32) -> Vec<Help> {
-    let parts = in_parts(&facts.scenario, batch, most).map(|(changes, part)| Help {
+fn holding(scenario: &Scenario, ranking: &Ranking, batch: u32, most: u32) -> Vec<Help> {
+    let parts = in_parts(scenario, batch, most).map(|(changes, part)| Help {
         name: format!("{} × {} accumulated", format::count(part), format::count(batch / part)),
         after: None,
-        ..help(facts, &changes, part)
+        ..help(scenario, &changes, part)
     });
     let mut enough: Vec<_> = ranking.gaining().iter().filter(|lever| lever.after >= Some(batch)).collect();
     enough.sort_by_key(|lever| (lever.change.price(), std::cmp::Reverse(lever.after)));
-    let enough = enough.into_iter().map(|lever| help(facts, &[lever.change], lever.after.unwrap_or(0)));
+    let enough = enough.into_iter().map(|lever| help(scenario, &[lever.change], lever.after.unwrap_or(0)));
     parts.into_iter().chain(enough).take(SHOWN).collect()
 }
 
@@ -94,20 +70,20 @@ fn in_parts(scenario: &Scenario, batch: u32, most: u32) -> Option<([Change; 2], 
 }
 
 /// Where nothing fits, or nobody can say: the cheapest ways out.
-fn ways_out(facts: &Facts, ranking: &Ranking) -> Vec<Help> {
-    ranking.ways.fitting.iter().take(SHOWN).map(|way| help(facts, &way.changes, way.after)).collect()
+fn ways_out(scenario: &Scenario, ranking: &Ranking) -> Vec<Help> {
+    ranking.ways.fitting.iter().take(SHOWN).map(|way| help(scenario, &way.changes, way.after)).collect()
 }
 
-fn help(facts: &Facts, changes: &[Change], after: u32) -> Help {
-    let with = changes.iter().fold(facts.scenario, |scenario, change| change.apply(scenario));
+fn help(scenario: &Scenario, changes: &[Change], after: u32) -> Help {
+    let with = changes.iter().fold(*scenario, |scenario, change| change.apply(scenario));
     let lines: Vec<String> =
-        changes.iter().filter_map(|change| export::line(change, facts.scenario.cluster.engine)).collect();
+        changes.iter().filter_map(|change| export::line(change, scenario.cluster.engine)).collect();
     let line = if lines.len() == changes.len() { lines.join(", ") } else { cost(changes) };
     Help {
         name: together(changes),
         after: Some(format::count(after)),
         line: (!line.is_empty()).then_some(line),
-        query: format!("?{}#opening", link::encode(&facts.scenario.then(with))),
+        query: format!("?{}", link::encode(&scenario.then(with))),
     }
 }
 
@@ -127,7 +103,7 @@ mod tests {
 
     fn of(query: &str) -> Helps {
         let facts = facts_of(link::decode(query).scenario);
-        Helps::of(&facts, &Ranking::of(&facts.scenario.with_batch(1)))
+        helps_of(&facts.scenario, &facts.answer, &Ranking::of(&facts.scenario.with_batch(1)))
     }
 
     #[test]
@@ -155,12 +131,11 @@ mod tests {
         #[test]
         fn every_help_leads_where_it_says(scenario in any_scenario()) {
             let facts = facts_of(scenario);
-            let helps = Helps::of(&facts, &Ranking::of(&scenario.with_batch(1)));
+            let helps = helps_of(&scenario, &facts.answer, &Ranking::of(&scenario.with_batch(1)));
             texts_are_sound(&helps);
             prop_assert!(helps.helps.len() <= SHOWN);
             for help in &helps.helps {
-                let query = help.query.strip_suffix("#opening").expect("it leads to the tool");
-                let with = link::decode(query).scenario;
+                let with = link::decode(&help.query).scenario;
                 let most = b_max(&with).batch().unwrap_or(0);
                 prop_assert!(most > 0, "{help:?}");
                 let fits = match &help.after {

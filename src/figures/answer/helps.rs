@@ -4,6 +4,8 @@
 use leptos::html::Div;
 use leptos::prelude::*;
 
+use super::changes::helps_of;
+use crate::components::HelpList;
 use crate::site::State;
 
 /// Shows the changes that help; each is a link to the configuration with it, which the page opens without loading it.
@@ -49,32 +51,13 @@ fn list(place: web_sys::HtmlElement, state: State) -> Result<(), leptos::wasm_sp
     Ok(())
 }
 
-/// The list itself.
+/// The list for the page's configuration.
 #[component]
 fn List(state: State) -> impl IntoView {
-    use super::changes::{Help, Helps};
     let state = state.later();
     let ranking = state.ranking();
-    let helps = Memo::new(move |_| state.read(|facts| ranking.with(|ranking| Helps::of(facts, ranking))));
-    let help = |Help { name, after, line, query }: Help| {
-        let leads = after.map(|after| view! { " → " <strong class="num">{after}</strong> });
-        let line = line.map(|line| view! { <span class="help-line">{line}</span> });
-        view! {
-            <li>
-                <a class="help" href=query data-start="" data-testid="help">
-                    <span>{name} {leads}</span>
-                    {line}
-                </a>
-            </li>
-        }
-    };
-    view! {
-        <div class="helps" hidden=move || helps.with(|helps| helps.helps.is_empty())>
-            <p class="opening-label small">{move || helps.with(|helps| helps.title.clone())}</p>
-            <ul>
-                {move || helps.with(|helps| helps.helps.clone()).into_iter().map(help).collect_view()}
-                <li class="helps-all"><a class="small" href="#levers">"All ways"</a></li>
-            </ul>
-        </div>
-    }
+    let helps = Memo::new(move |_| {
+        state.read(|facts| ranking.with(|ranking| helps_of(&facts.scenario, &facts.answer, ranking)))
+    });
+    view! { <HelpList helps place="#opening"/> }
 }

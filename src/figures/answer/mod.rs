@@ -8,6 +8,7 @@ use leptos::prelude::*;
 
 use crate::components::{BatchSlider, MemoryBar, MemoryLegend, Outlook, Slice};
 use crate::site::{Facts, Standing, State, read};
+pub use changes::helps_of;
 use helps::HelpsPlace;
 use shown::Shown;
 

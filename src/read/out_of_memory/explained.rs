@@ -1,10 +1,42 @@
-//! An error text, explained: why the request found no memory, and which tensor it was for.
+//! An error text, explained: where the memory of the GPU was, why the request found none, and which tensor it was for.
 
 use super::tensor::{tensors_of_size, tokens_of_logits};
 use super::{Backend, OutOfMemory, Report};
 use crate::format::memory;
 use crate::number::grouped;
 use crate::{Bytes, Scenario};
+
+/// A part of the memory of a GPU, by who has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Holder {
+    /// Tensors of the run.
+    Tensors,
+    /// PyTorch’s allocator, in gaps that nothing uses.
+    Gaps,
+    /// The process, beside PyTorch’s allocator: the context and the buffers of libraries.
+    Process,
+    /// Other processes.
+    Others,
+    /// Contexts, libraries and other processes, where the text does not tell them apart.
+    Unnamed,
+    /// Nobody.
+    Free,
+}
+
+impl Holder {
+    /// Who that is, in a few words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Tensors => "Tensors",
+            Self::Gaps => "Gaps of the allocator",
+            Self::Process => "Context and libraries",
+            Self::Others => "Other processes",
+            Self::Unnamed => "Context and other processes",
+            Self::Free => "Free",
+        }
+    }
+}
 
 /// Why a request found no memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +51,24 @@ pub enum Cause {
 }
 
 impl OutOfMemory {
+    /// Where the memory of the GPU was when the request came, in parts that add up to its capacity; empty where the text does
+    /// not say enough.
+    pub fn parts(&self) -> Vec<(Holder, Bytes)> {
+        let (Some(capacity), Some(allocated)) = (self.capacity, self.allocated) else { return Vec::new() };
+        let gaps = self.unallocated.unwrap_or(Bytes::ZERO);
+        let mut parts = vec![(Holder::Tensors, allocated), (Holder::Gaps, gaps)];
+        parts.extend(self.in_use.map(|own| (Holder::Process, super::rest(own, allocated + gaps))));
+        parts.extend(self.others.map(|others| (Holder::Others, others)));
+        let known = parts.iter().fold(self.free.unwrap_or(Bytes::ZERO), |sum, (_, size)| sum + *size);
+        let unnamed = super::rest(capacity, known);
+        match self.free {
+            Some(free) => parts.extend([(Holder::Unnamed, unnamed), (Holder::Free, free)]),
+            None => parts.push((Holder::Unnamed, unnamed)),
+        }
+        parts.retain(|(_, size)| *size > super::NOISE);
+        parts
+    }
+
     /// Why the request found no memory; nothing where the text does not say enough.
     pub fn cause(&self) -> Option<Cause> {
         let (asked, free) = (self.requested?, self.free?);
@@ -39,6 +89,15 @@ impl OutOfMemory {
         match self.backend {
             Backend::Cuda | Backend::Hip => Some("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"),
             Backend::Xpu | Backend::Mps => None,
+        }
+    }
+
+    /// The micro-batch of the run, where one tensor of the configuration has the size that was asked for and has it at that
+    /// micro-batch alone.
+    pub fn micro_batch(&self, scenario: &Scenario) -> Option<u32> {
+        match &tensors_of_size(self.requested?, scenario)[..] {
+            [one] => one.batch,
+            _ => None,
         }
     }
 

@@ -8,7 +8,7 @@ mod smi;
 mod summary;
 mod tensor;
 
-pub use explained::Cause;
+pub use explained::{Cause, Holder};
 pub use tensor::{Holds, Tensor, tensors_of_size};
 
 use crate::Bytes;

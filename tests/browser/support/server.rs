@@ -334,7 +334,7 @@ fn blank_page() -> Vec<u8> {
 }
 
 /// Every page of the site, in reading order, as its address is seen from the first one.
-pub const PAGES: [&str; 13] = [
+pub const PAGES: [&str; 14] = [
     "",
     "workshop/",
     "memory/",
@@ -342,6 +342,7 @@ pub const PAGES: [&str; 13] = [
     "batch/",
     "gpus/",
     "networks/",
+    "out-of-memory/",
     "check/",
     "questions/",
     "sources/",
