@@ -209,6 +209,7 @@ impl Claims {
         }
         let half = self.fact(|fact| if let Fact::Half(half) = fact { Some(half) } else { None });
         let word = match half {
+            Some(Half::Bf16 | Half::Fp16) if self.is(Fact::Autocast(true)) => "autocast",
             Some(Half::Bf16) => "bf16",
             Some(Half::Fp16) => "fp16",
             _ => "fp32",
@@ -389,7 +390,7 @@ impl Claims {
             "bf16-pure"
         } else if shards == Some(Shards::DeepSpeed) {
             match half {
-                _ if self.is(Fact::DeepSpeedAutocast(true)) => "autocast",
+                _ if self.is(Fact::Autocast(true)) => "autocast",
                 Half::Bf16 => "bf16",
                 Half::Fp16 => "fp16",
                 Half::Off => "fp32",

@@ -1,7 +1,7 @@
 //! Commands and Python programs as sections: launchers are peeled off, and what they start says which format its options
 //! are of.
 
-use super::format::Format;
+use super::format::{Format, nemo};
 use super::recognise::{Section, of_document};
 use super::syntax::flags::{self, Command, Word};
 use super::syntax::{Document, Entry, python};
@@ -64,6 +64,8 @@ const SCRIPTS: &[(&str, Format)] = &[
     ("dpo", Format::TrlDpo),
     ("sft", Format::TrlSft),
     ("run_clm", Format::Transformers),
+    ("run_recipe", Format::MegatronBridge),
+    ("megatron_gpt", Format::Nemo),
     ("pretrain_gpt", Format::Megatron),
     ("pretrain_mamba", Format::Megatron),
 ];
@@ -194,6 +196,9 @@ fn section(words: &[Word], format: Option<Format>) -> Option<Section> {
             document.put("activation_checkpoint.mode".to_owned(), Value::Text(mode.to_owned()), word.line);
         }
     }
+    if format == Some(Format::MegatronBridge) {
+        name_recipe(&mut document);
+    }
     let files = others.iter().filter(|word| is_file(&word.text)).map(|word| (word.text.clone(), word.line));
     let mut files: Vec<(String, usize)> = files.collect();
     for entry in &document.entries {
@@ -211,6 +216,27 @@ fn section(words: &[Word], format: Option<Format>) -> Option<Section> {
     };
     let section = section.filter(|section| !section.document.entries.is_empty() || !files.is_empty());
     section.map(|section| Section { files, ..section })
+}
+
+/// Puts what the name of a recipe says of the model and of adapters in its place.
+fn name_recipe(document: &mut Document) {
+    let text = |path: &str| {
+        let entry = document.entries.iter().find(|entry| entry.path == path)?;
+        Some((entry.value.text()?.to_owned(), entry.line))
+    };
+    let mode = text("mode").map(|(mode, _)| mode);
+    let Some((key, (name, line))) = ["recipe", "model"].into_iter().find_map(|key| Some((key, text(key)?))) else {
+        return;
+    };
+    let (model, rank) = nemo::recipe(&name, mode.as_deref());
+    document
+        .entries
+        .iter_mut()
+        .filter(|entry| entry.path == key)
+        .for_each(|entry| entry.value = Value::Text(model.clone()));
+    if let Some(rank) = rank.filter(|_| !document.has("peft.dim")) {
+        document.put("peft.dim".to_owned(), super::syntax::plain(rank), line);
+    }
 }
 
 fn is_file(word: &str) -> bool {

@@ -115,6 +115,10 @@ fn is_below(path: &str, prefix: &str) -> bool {
 
 /// The format that explains a path, and the path in it.
 fn within<'a>(row: &'static Row, path: &'a str) -> (&'static Row, &'a str) {
+    // What the format itself has of a key goes before what the other one has.
+    if row.find(path).is_some() {
+        return (row, path);
+    }
     for (prefix, format) in row.within {
         if let (Some(rest), Some(inner)) = (below(path, prefix).filter(|rest| !rest.is_empty()), format.row()) {
             return (inner, rest);
@@ -308,8 +312,8 @@ fn file(words: &[(&'static str, Said)], value: &Value, text: &str) -> (String, O
 }
 
 /// The matrices of attention, and those of feed-forward blocks, by parts of the names that models have for them.
-const ATTENTION: [&str; 10] =
-    ["q_proj", "k_proj", "v_proj", "o_proj", "qkv", "query", "key", "value", "c_attn", "dense"];
+const ATTENTION: [&str; 11] =
+    ["q_proj", "k_proj", "v_proj", "o_proj", "linear_proj", "qkv", "query", "key", "value", "c_attn", "dense"];
 const FEED_FORWARD: [&str; 9] = ["gate_proj", "up_proj", "down_proj", "gate_up", "fc1", "fc2", "c_fc", "w1", "mlp"];
 
 fn targets(text: &str) -> (String, Outcome) {

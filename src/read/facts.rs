@@ -84,8 +84,8 @@ pub(super) enum OwnOptimizer {
 pub(super) enum Fact {
     /// Mixed precision.
     Half(Half),
-    /// DeepSpeed casts for each product and keeps fp32 weights.
-    DeepSpeedAutocast(bool),
+    /// Weights stay in fp32 and are cast for each product.
+    Autocast(bool),
     /// All weights are in bf16 and there is no fp32 copy of them.
     Pure(bool),
     Loaded(Loaded),
@@ -204,11 +204,9 @@ impl Fact {
     /// The parameters of links that depend on it.
     pub(super) const fn concerns(self) -> &'static [&'static str] {
         match self {
-            Self::Half(_)
-            | Self::DeepSpeedAutocast(_)
-            | Self::Pure(_)
-            | Self::CastsTrained(_)
-            | Self::FsdpKeepsType(_) => &["precision"],
+            Self::Half(_) | Self::Autocast(_) | Self::Pure(_) | Self::CastsTrained(_) | Self::FsdpKeepsType(_) => {
+                &["precision"]
+            }
             Self::Loaded(_) | Self::LoadsAsItComputes(_) => &["precision", "adapter"],
             Self::Base(_) | Self::Adapters(_) => &["adapter"],
             Self::AdapterRule(_) => &["adapter_type"],

@@ -54,7 +54,7 @@ static CONFIG: Table = Table {
         open(&["zero_optimization.stage3_max_reuse_distance"], Usual(1e9, LIVE)),
         open(&["bf16.enabled", "bfloat16.enabled"], Words(super::transformers::FLAG_BF16)),
         open(&["fp16.enabled"], Words(super::transformers::FLAG_FP16)),
-        open(&["torch_autocast.enabled"], Words(&switch(Said::Fact(Fact::DeepSpeedAutocast(true)), Nothing))),
+        open(&["torch_autocast.enabled"], Words(&switch(Said::Fact(Fact::Autocast(true)), Nothing))),
         open(
             &["optimizer.type"],
             Words(&[

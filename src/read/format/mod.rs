@@ -13,6 +13,7 @@ mod launchers;
 mod llama_factory;
 mod megatron;
 mod ms_swift;
+pub(super) mod nemo;
 mod openrlhf;
 mod peft;
 mod python;
@@ -55,6 +56,10 @@ pub enum Format {
     Torchtitan,
     /// Megatron-LM’s flags.
     Megatron,
+    /// Megatron-Bridge’s YAML, or the flags and overrides of its recipes.
+    MegatronBridge,
+    /// NeMo 1’s YAML or overrides.
+    Nemo,
     /// DeepSpeed’s JSON.
     DeepSpeed,
     /// accelerate’s YAML, or the flags of `accelerate launch`.
@@ -200,6 +205,8 @@ pub(super) static TOLD: &[&Row] = &[
     &trl::SFT,
     &transformers::ROW,
     &torchtitan::ROW,
+    &nemo::BRIDGE,
+    &nemo::NEMO,
     &megatron::ROW,
     &beside::WEIGHT_INDEX,
     &beside::TOKENIZER,
@@ -222,6 +229,8 @@ pub(super) static ALL: &[&Row] = &[
     &trl::REWARD,
     &transformers::ROW,
     &torchtitan::ROW,
+    &nemo::BRIDGE,
+    &nemo::NEMO,
     &megatron::ROW,
     &deepspeed::ROW,
     &accelerate::ROW,

@@ -14,6 +14,8 @@ pub(super) static SFT: Row = Row {
     signs: &[
         &["use_peft"],
         &["max_length", "output_dir"],
+        &["max_length", "model_name_or_path"],
+        &["max_seq_length", "model_name_or_path"],
         &["dataset_name", "model_name_or_path", "learning_rate"],
         &["assistant_only_loss"],
         &["completion_only_loss"],

@@ -65,6 +65,7 @@ fn every_launcher_says_how_many_gpus_there_are_and_what_it_starts() {
             Format::TrlGrpo,
         ),
         ("--output_dir o --learning_rate 1e-4 --per_device_train_batch_size 7", "b=7", Format::Transformers),
+        ("python train.py --model_name_or_path Qwen/Qwen3-8B --max_length 4096", "s=4096", Format::TrlSft),
     ] {
         assert_says(&[Text::pasted(text)], words);
         assert!(formats(&[Text::pasted(text)]).contains(&format), "{text}");

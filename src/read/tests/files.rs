@@ -574,3 +574,85 @@ fn ranks_of_single_matrices_are_not_counted_and_said_so() {
     assert!(told.iter().any(|line| line == "1 not counted rank_pattern.q_proj"), "{told:?}");
     assert!(told.iter().any(|line| line == "1 no matter alpha_pattern.q_proj"), "{told:?}");
 }
+
+#[test]
+fn a_configuration_of_nemo_1_is_read_with_the_defaults_that_it_leaves_out() {
+    let text = "name: megatron_gpt\ntrainer:\n  devices: 8\n  num_nodes: 2\n  precision: bf16-mixed\n  max_steps: 100\n\
+        model:\n  mcore_gpt: True\n  micro_batch_size: 4\n  global_batch_size: 256\n  tensor_model_parallel_size: 2\n  \
+        pipeline_model_parallel_size: 1\n  encoder_seq_length: 4096\n  max_position_embeddings: 4096\n  num_layers: 32\n  \
+        hidden_size: 4096\n  ffn_hidden_size: 11008\n  num_attention_heads: 32\n  normalization: rmsnorm\n  bias: False\n  \
+        activation: fast-swiglu\n  position_embedding_type: rope\n  share_embeddings_and_output_weights: False\n  \
+        hidden_dropout: 0.0\n  megatron_amp_O2: True\n  sequence_parallel: True\n  use_flash_attention: True\n  \
+        activations_checkpoint_granularity: selective\n  fp32_residual_connection: False\n  tokenizer:\n    library: megatron\n  \
+        optim:\n    name: distributed_fused_adam\n    lr: 2e-4\nexp_manager:\n  name: megatron_gpt\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Nemo]);
+    assert_says(
+        &[Text::pasted(text)],
+        "engine=megatron&gpus=16&b=4&target=256&tp=2&sp=on&s=4096&layers=32&hidden=4096&ffn=11008&heads=32&norm=rmsnorm&bias=none&\
+         mlp=gated&position=rotary&tied=off&dropout=off&precision=bf16&zero=1&recompute=selective&attn=flash&loss=vocab-parallel",
+    );
+    assert_eq!(not_understood(text), [""; 0]);
+    // Without O2 weights stay in fp32; what is not said is that of the first GPT.
+    let silent = "trainer:\n  precision: bf16\nmodel:\n  micro_batch_size: 1\n  encoder_seq_length: 512\n  num_layers: 12\n  \
+        hidden_size: 768\n  num_attention_heads: 12\n";
+    assert_says(
+        &[Text::pasted(silent)],
+        "precision=autocast&gpus=1&norm=layernorm&bias=all&mlp=gelu&position=learned&tied=on&dropout=on&zero=0&recompute=none&ffn=3072",
+    );
+}
+
+#[test]
+fn lora_of_nemo_1_is_read_only_where_its_scheme_is_chosen() {
+    let text = |scheme: &str| {
+        format!(
+            "trainer:\n  devices: 1\nmodel:\n  micro_batch_size: 1\n  peft:\n    peft_scheme: {scheme}\n    lora_tuning:\n      \
+             adapter_dim: 8\n      target_modules: ['attention_qkv']\n    p_tuning:\n      virtual_tokens: 10\n"
+        )
+    };
+    assert_says(&[Text::pasted(&text("lora"))], "adapter=lora&rank=8");
+    let other = read(&[Text::pasted(&text("adapter"))]);
+    assert_ne!(other.inputs.get("adapter"), Some("lora"));
+}
+
+#[test]
+fn a_configuration_of_megatron_bridge_changes_its_recipe_and_takes_no_defaults_of_the_flags() {
+    let text = "dataset:\n  seq_length: 4096\ntrain:\n  train_iters: 100\n  global_batch_size: 128\n  micro_batch_size: 2\n  \
+        eval_iters: 10\noptimizer:\n  lr: 0.0001\n  weight_decay: 0.0\nscheduler:\n  lr_decay_style: cosine\ncheckpoint:\n  \
+        save: ./checkpoints\npeft:\n  dim: 8\n  alpha: 16\nmodel:\n  seq_length: 4096\n  tensor_model_parallel_size: 2\n  \
+        pipeline_model_parallel_size: 1\n  recompute_granularity: full\n  recompute_method: uniform\n  recompute_num_layers: 1\n\
+        logger:\n  log_interval: 10\nrng:\n  seed: 1234\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::MegatronBridge]);
+    assert_says(
+        &[Text::pasted(text)],
+        "engine=megatron&s=4096&b=2&target=128&tp=2&adapter=lora&rank=8&targets=all&precision=bf16&grad=32&zero=1&recompute=full&\
+         loss=vocab-parallel-fused",
+    );
+    assert_eq!(not_understood(text), [""; 0]);
+    let reading = read(&[Text::pasted(text)]);
+    assert_eq!((reading.inputs.get("tied"), reading.inputs.get("mlp")), (None, None));
+}
+
+#[test]
+fn the_name_of_a_recipe_says_the_model_and_its_adapters() {
+    for (name, model, adapts) in [
+        ("llama31_8b_peft_1gpu_h100_bf16_config", "llama-3.1-8b", true),
+        ("llama32_1b_pretrain_config", "llama-3.2-1b", false),
+        ("qwen3_8b_sft_config", "qwen3-8b", false),
+        ("gpt_oss_20b_pretrain_16gpu_h100_fp8mx_config", "gpt-oss-20b", false),
+        ("gemma2_9b_peft_1gpu_h100_bf16_config", "gemma-2-9b", true),
+        ("deepseek_v3_pretrain_1024gpu_h100_bf16_config", "deepseek-v3", false),
+    ] {
+        let command = format!(
+            "torchrun --nproc_per_node=8 scripts/training/run_recipe.py --recipe {name} --seq_length 8192 \
+             train.micro_batch_size=1 model.context_parallel_size=2 logger.log_interval=1"
+        );
+        let reading = read(&[Text::pasted(&command)]);
+        let told = told_of(&command);
+        assert!(told.contains(&format!("1 used recipe: model={model}")), "{name}: {told:?}");
+        assert_eq!(reading.inputs.get("adapter") == Some("lora"), adapts, "{name}");
+        assert_says(&[Text::pasted(&command)], "gpus=8&s=8192&b=1&cp=2&engine=megatron");
+    }
+    let by_model = "python scripts/training/run_recipe.py --model llama32_3b --mode lora --micro_batch_size 4";
+    assert!(told_of(by_model).contains(&"1 used model: model=llama-3.2-3b".to_owned()), "{:?}", told_of(by_model));
+    assert_says(&[Text::pasted(by_model)], "adapter=lora&rank=32&b=4");
+}

@@ -39,6 +39,11 @@ fn told_of(text: &str) -> Vec<String> {
     told(&[Text::pasted(text)])
 }
 
+/// The keys of a pasted text that are not understood.
+fn not_understood(text: &str) -> Vec<String> {
+    told_of(text).into_iter().filter(|line| line.contains(" not understood ")).collect()
+}
+
 /// The parameters of a link that texts say, in the order of their names.
 fn inputs(texts: &[Text]) -> String {
     let mut words: Vec<String> = read(texts).inputs.iter().map(|(key, value)| format!("{key}={value}")).collect();
