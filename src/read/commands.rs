@@ -220,12 +220,9 @@ fn section(words: &[Word], format: Option<Format>) -> Option<Section> {
 
 /// Puts what the name of a recipe says of the model and of adapters in its place.
 fn name_recipe(document: &mut Document) {
-    let text = |path: &str| {
-        let entry = document.entries.iter().find(|entry| entry.path == path)?;
-        Some((entry.value.text()?.to_owned(), entry.line))
-    };
-    let mode = text("mode").map(|(mode, _)| mode);
-    let Some((key, (name, line))) = ["recipe", "model"].into_iter().find_map(|key| Some((key, text(key)?))) else {
+    let mode = document.text("mode").map(|(mode, _)| mode);
+    let named = ["recipe", "model"].into_iter().find_map(|key| Some((key, document.text(key)?)));
+    let Some((key, (name, line))) = named else {
         return;
     };
     let (model, rank) = nemo::recipe(&name, mode.as_deref());

@@ -115,12 +115,11 @@ fn is_below(path: &str, prefix: &str) -> bool {
 
 /// The format that explains a path, and the path in it.
 fn within<'a>(row: &'static Row, path: &'a str) -> (&'static Row, &'a str) {
-    // What the format itself has of a key goes before what the other one has.
-    if row.find(path).is_some() {
-        return (row, path);
-    }
     for (prefix, format) in row.within {
-        if let (Some(rest), Some(inner)) = (below(path, prefix).filter(|rest| !rest.is_empty()), format.row()) {
+        // What the format itself has of a key goes before what the other one has.
+        if let (Some(rest), Some(inner)) = (below(path, prefix).filter(|rest| !rest.is_empty()), format.row())
+            && row.find(path).is_none()
+        {
             return (inner, rest);
         }
     }

@@ -272,10 +272,7 @@ pub(super) fn of_document(document: Document) -> Option<Section> {
 
 /// Puts the name and the flavour of a model of torchtitan’s together, which only both say; of 0.3 those of its registry.
 fn name_flavor(document: &mut Document) {
-    let text = |path: &str| {
-        let entry = document.entries.iter().find(|entry| entry.path == path)?;
-        entry.value.text().map(|text| (text.to_owned(), entry.line))
-    };
+    let text = |path: &str| document.text(path);
     let named = match (text("model.name"), text("model.flavor"), text("module"), text("config")) {
         (Some((name, _)), Some((flavor, line)), ..) => Some((name, flavor, line)),
         (_, _, Some((name, _)), Some((config, line))) => {

@@ -23,6 +23,20 @@ const FP8: &str = "weights stay in fp8 between steps";
 const HYBRID: &str = "layers of another kind than attention";
 const LATER: &str = "gradients of weights are put off, and their inputs kept";
 
+/// The formats of fp8, which take the same memory.
+pub(super) const FP8_FORMATS: &[(&str, Said)] =
+    &[("hybrid", Said::Fact(Fact::Fp8(true))), ("e4m3", Said::Fact(Fact::Fp8(true)))];
+/// Whether the operators of the vocabulary-parallel loss are fused.
+pub(super) const LOSS_FUSION: &[(&str, Said)] = &switch(Link("loss=vocab-parallel-fused"), Link("loss=vocab-parallel"));
+/// What is computed again of each layer.
+pub(super) const GRANULARITY: &[(&str, Said)] = &[
+    ("selective", Said::Fact(Fact::Granularity(Granularity::Selective))),
+    ("full", Said::Fact(Fact::Granularity(Granularity::Full))),
+];
+/// Which layers are computed again.
+pub(super) const METHOD: &[(&str, Said)] =
+    &[("uniform", Said::Fact(Fact::ByBlocks(false))), ("block", Said::Fact(Fact::ByBlocks(true)))];
+
 static FLAGS: Table = Table {
     source: "Megatron-LM d98e8a64ddf3 (2026-08-22), megatron/training/arguments.py and the configuration classes of megatron/core",
     is_of_scripts: false,
@@ -86,7 +100,7 @@ static FLAGS: Table = Table {
         open(&["fp16"], Words(super::transformers::FLAG_FP16)),
         open(&["accumulate_allreduce_grads_in_fp32"], Words(&switch(Link("grad=32"), Nothing))),
         open(&["grad_reduce_in_bf16"], Words(&switch(Link("grad=16"), Nothing))),
-        open(&["fp8_format"], Words(&[("hybrid", Said::Fact(Fact::Fp8(true))), ("e4m3", Said::Fact(Fact::Fp8(true)))])),
+        open(&["fp8_format"], Words(FP8_FORMATS)),
         key(
             &["fp8_recipe"],
             "delayed",
@@ -106,11 +120,7 @@ static FLAGS: Table = Table {
                 ("inference_optimized", NotCounted("kernels for inference")),
             ]),
         ),
-        key(
-            &["cross_entropy_loss_fusion"],
-            "false",
-            Words(&switch(Link("loss=vocab-parallel-fused"), Link("loss=vocab-parallel"))),
-        ),
+        key(&["cross_entropy_loss_fusion"], "false", Words(LOSS_FUSION)),
         open(
             &["cross_entropy_fusion_impl"],
             Words(&[
@@ -136,17 +146,8 @@ static FLAGS: Table = Table {
             &["recompute_activations"],
             Words(&switch(Said::Fact(Fact::Granularity(Granularity::Selective)), Nothing)),
         ),
-        open(
-            &["recompute_granularity"],
-            Words(&[
-                ("selective", Said::Fact(Fact::Granularity(Granularity::Selective))),
-                ("full", Said::Fact(Fact::Granularity(Granularity::Full))),
-            ]),
-        ),
-        open(
-            &["recompute_method"],
-            Words(&[("uniform", Said::Fact(Fact::ByBlocks(false))), ("block", Said::Fact(Fact::ByBlocks(true)))]),
-        ),
+        open(&["recompute_granularity"], Words(GRANULARITY)),
+        open(&["recompute_method"], Words(METHOD)),
         open(&["recompute_num_layers"], Counts(Count::RecomputedLayers)),
         open(&["recompute_modules"], Rule::Only("core_attn", MODULES)),
         open(&["use_distributed_optimizer"], Words(&switch(Said::Fact(Fact::DividesOptimizer(true)), Nothing))),

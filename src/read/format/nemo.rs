@@ -1,9 +1,10 @@
 //! Configurations of NVIDIA’s programs around Megatron-LM: Megatron-Bridge’s, with the flags of its recipes, and those of
 //! NeMo 1. Both keep Megatron-LM’s names for most of what stands in their sections, which are read as its flags.
 
-use super::super::facts::{Count, Fact, Granularity, Half};
+use super::super::facts::{Count, Fact, Half};
 use super::Rule::{Above, Count as Counts, Model, Number, Rank, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
+use super::megatron::{FP8_FORMATS, GRANULARITY, LOSS_FUSION, METHOD};
 use super::{Format, Row, Table, key, open, switch};
 
 pub(super) static BRIDGE: Row = Row {
@@ -61,10 +62,7 @@ static CONTAINER: Table = Table {
                 ("bf16_with_nvfp4_mixed", NotCounted("products in fp4 keep some inputs in half a byte")),
             ]),
         ),
-        open(
-            &["mixed_precision.fp8", "model.fp8"],
-            Words(&[("hybrid", Said::Fact(Fact::Fp8(true))), ("e4m3", Said::Fact(Fact::Fp8(true)))]),
-        ),
+        open(&["mixed_precision.fp8", "model.fp8"], Words(FP8_FORMATS)),
         open(
             &["mixed_precision.grad_reduce_in_fp32", "ddp.grad_reduce_in_fp32"],
             Words(&switch(Link("grad=32"), Link("grad=16"))),
@@ -74,11 +72,7 @@ static CONTAINER: Table = Table {
         open(&["peft.dim"], Rank),
         key(&["peft.target_modules"], "linear_qkv,linear_proj,linear_fc1,linear_fc2", Targets),
         // The recipes of language models fuse it (recipes/llama/h100/llama3.py and others).
-        key(
-            &["model.cross_entropy_loss_fusion"],
-            "true",
-            Words(&switch(Link("loss=vocab-parallel-fused"), Link("loss=vocab-parallel"))),
-        ),
+        key(&["model.cross_entropy_loss_fusion"], "true", Words(LOSS_FUSION)),
         open(
             &["model.gated_linear_unit"],
             Words(&switch(Said::Fact(Fact::Gated(true)), Said::Fact(Fact::Gated(false)))),
@@ -194,22 +188,9 @@ static CONFIG: Table = Table {
         open(&["model.virtual_pipeline_model_parallel_size"], Number("vpp")),
         open(&["model.use_flash_attention"], Words(&switch(Link("attn=flash"), Link("attn=eager")))),
         open(&["model.fp8"], Words(&switch(Said::Fact(Fact::Fp8(true)), Nothing))),
-        key(
-            &["model.cross_entropy_loss_fusion"],
-            "false",
-            Words(&switch(Link("loss=vocab-parallel-fused"), Link("loss=vocab-parallel"))),
-        ),
-        open(
-            &["model.activations_checkpoint_granularity"],
-            Words(&[
-                ("selective", Said::Fact(Fact::Granularity(Granularity::Selective))),
-                ("full", Said::Fact(Fact::Granularity(Granularity::Full))),
-            ]),
-        ),
-        open(
-            &["model.activations_checkpoint_method"],
-            Words(&[("uniform", Said::Fact(Fact::ByBlocks(false))), ("block", Said::Fact(Fact::ByBlocks(true)))]),
-        ),
+        key(&["model.cross_entropy_loss_fusion"], "false", Words(LOSS_FUSION)),
+        open(&["model.activations_checkpoint_granularity"], Words(GRANULARITY)),
+        open(&["model.activations_checkpoint_method"], Words(METHOD)),
         open(&["model.activations_checkpoint_num_layers"], Counts(Count::RecomputedLayers)),
         key(
             &["model.optim.name"],

@@ -111,6 +111,12 @@ impl Document {
         }
     }
 
+    /// The text at this path, with its line.
+    pub(super) fn text(&self, path: &str) -> Option<(String, usize)> {
+        let entry = self.entries.iter().find(|entry| entry.path == path)?;
+        Some((entry.value.text()?.to_owned(), entry.line))
+    }
+
     /// Whether there is a value at this path or below it.
     pub(super) fn has(&self, path: &str) -> bool {
         self.entries.iter().any(|entry| below(&entry.path, path).is_some())
