@@ -33,14 +33,15 @@ type Merging<T> = std::result::Result<T, reencode::Error<String>>;
 pub fn merge_small(folder: &Path, parts: &mut Parts, script: &str) -> Result<String> {
     let path = |name: &str| folder.join(format!("{name}.wasm"));
     let mut modules = BTreeMap::new();
-    for name in parts.values().flatten().filter(|name| is_shared(name)) {
-        modules.insert(name.clone(), read_bytes(&path(name))?);
+    let shared = shared(parts);
+    for name in shared.keys() {
+        modules.insert((*name).to_owned(), read_bytes(&path(name))?);
     }
     let mut sizes = BTreeMap::new();
     for (name, module) in &modules {
         sizes.insert(name.clone(), size(module).map_err(|error| format!("{name}: {error}"))?);
     }
-    let takers = takers(parts, sizes);
+    let takers = takers(shared, sizes);
     for taker in takers.values().collect::<BTreeSet<_>>() {
         let taken = takers.iter().filter(|(_, by)| *by == taker).map(|(name, _)| name);
         let all: Vec<&[u8]> = [taker].into_iter().chain(taken).map(|name| modules[name].as_slice()).collect();
@@ -55,20 +56,21 @@ pub fn merge_small(folder: &Path, parts: &mut Parts, script: &str) -> Result<Str
     fetching(script, &takers)
 }
 
-/// Whether a module is one that several parts share. The others have the name of their part, which nothing replaces.
-fn is_shared(name: &str) -> bool {
-    name.starts_with("chunk_")
-}
-
-/// Which of the small modules is merged into which: the smallest first, each into the one that the fewest further parts
-/// load, among those that all of its own parts load.
-fn takers(parts: &Parts, mut sizes: BTreeMap<String, u64>) -> Takers {
+/// The modules that several parts load, each with these parts. Every other module is a part’s own and stays as it is.
+fn shared(parts: &Parts) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut loaded_by: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (part, files) in parts {
-        for file in files.iter().filter(|file| is_shared(file)) {
+        for file in files {
             loaded_by.entry(file).or_default().insert(part);
         }
     }
+    loaded_by.retain(|_, by| by.len() > 1);
+    loaded_by
+}
+
+/// Chooses which of the small modules is merged into which: the smallest first, each into the one that the fewest further
+/// parts load, among those that all of its own parts load.
+fn takers(mut loaded_by: BTreeMap<&str, BTreeSet<&str>>, mut sizes: BTreeMap<String, u64>) -> Takers {
     let mut smallest_first: Vec<&str> = loaded_by.keys().copied().collect();
     smallest_first.sort_by_key(|name| sizes[*name]);
     let mut takers = Takers::new();
@@ -163,7 +165,7 @@ struct Sections {
     names: NameMap,
 }
 
-/// What the numbers in one module are in the merged module: its own things follow those of the modules before it.
+/// The numbers of one module’s things in the merged module, where they follow those of the modules before it.
 #[derive(Default)]
 struct Numbers {
     types: u32,
@@ -371,14 +373,17 @@ mod tests {
             pairs.iter().map(|&(from, to)| (from.to_owned(), to.to_owned())).collect()
         };
         // Both small ones are needed by two parts of the three that load chunk_2; four load chunk_1.
-        assert_eq!(takers(&parts, sizes([SMALL, SMALL, 1, 2])), to(&[("chunk_3", "chunk_2"), ("chunk_4", "chunk_2")]));
+        assert_eq!(
+            takers(shared(&parts), sizes([SMALL, SMALL, 1, 2])),
+            to(&[("chunk_3", "chunk_2"), ("chunk_4", "chunk_2")])
+        );
         // One that took others and is still small is merged with them.
         assert_eq!(
-            takers(&parts, sizes([SMALL, 3, 1, 2])),
+            takers(shared(&parts), sizes([SMALL, 3, 1, 2])),
             to(&[("chunk_2", "chunk_1"), ("chunk_3", "chunk_1"), ("chunk_4", "chunk_1")])
         );
         // No other module is loaded by all four.
-        assert_eq!(takers(&parts, sizes([1, SMALL, SMALL, SMALL])), Takers::new());
+        assert_eq!(takers(shared(&parts), sizes([1, SMALL, SMALL, SMALL])), Takers::new());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Divides the page's program at its parts, which Leptos' `wasm_split` marks (src/figures/mod.rs): a first module with
-//! the frame of a page, a module for each part, and modules with what several parts need, the small ones merged. Trunk knows of one module, so
-//! that what it made is put aside: here the linked program is divided, wasm-bindgen takes the first module, and
-//! Binaryen takes each.
+//! the frame of a page, a module for each part, and modules with what several parts need, the small ones merged. Trunk
+//! knows of one module, so that what it made is put aside: here the linked program is divided, wasm-bindgen takes the
+//! first module, and Binaryen takes each.
 //!
 //! All files lie in one folder that is named by what they hold: within it they call each other by plain names, and a
 //! browser may keep each for ever.

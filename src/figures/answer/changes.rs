@@ -11,7 +11,7 @@ use crate::site::{Ranking, format};
 /// How many are shown.
 const SHOWN: usize = 3;
 
-/// What helps a scenario with this answer and ranking, neither of which depends on its micro-batch.
+/// Chooses the changes that help a scenario. Neither its answer nor its ranking depends on its micro-batch.
 pub fn helps_of(scenario: &Scenario, answer: &Answer, ranking: &Ranking) -> Helps {
     let batch = scenario.recipe.batch;
     match answer {

@@ -39,7 +39,7 @@ pub fn OutOfMemory(
     }
 }
 
-/// That the text is of another GPU, and the way to count with that one.
+/// Says that the text is of another GPU than the configuration, with a link that counts with that one.
 fn taking_device(OtherDevice { said, name, query }: OtherDevice) -> impl IntoView {
     view! { <p>{said} " " <a href=query + PLACE data-start="">"Count with " {name}</a> "."</p> }
 }

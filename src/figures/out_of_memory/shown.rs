@@ -43,16 +43,16 @@ pub struct Shown {
 /// A GPU that the configuration does not have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherDevice {
-    /// That the text is of it.
+    /// A sentence that says that the text is of this GPU and the configuration of another.
     pub said: String,
-    /// What it is called.
+    /// The name of the GPU.
     pub name: &'static str,
     /// The configuration with it, as the query of a link.
     pub query: String,
 }
 
 impl Shown {
-    /// What a text says, read at this configuration with its answer.
+    /// Explains a text at a configuration, of which `answer` is the answer.
     pub fn of(text: &str, scenario: &Scenario, answer: &Answer) -> Self {
         let Some(error) = read::about_memory(text) else {
             let said = if text.trim().is_empty() {
@@ -83,7 +83,8 @@ impl Shown {
     }
 }
 
-/// What the count says of the micro-batch that ran out of memory. Where nothing fits, the list of changes says it.
+/// Says whether the count agrees that a micro-batch of `batch` runs out of memory. Where nothing fits, the list of changes
+/// says it.
 fn counted(cause: Option<Cause>, batch: u32, scenario: &Scenario, answer: &Answer) -> Option<String> {
     let Answer::Fits(room) = answer else { return None };
     let [batch_words, most] = [batch, room.batch].map(|batch| format::batch(batch, scenario.unit()));
