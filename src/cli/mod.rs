@@ -43,10 +43,18 @@ pub use report::{
 pub use values::{Number, Parameters, Value};
 
 use crate::course::lengths;
+use crate::export::Target;
 use crate::{config_json, export, format, json, number};
 
-/// How the program is used.
-pub const HELP: &str = "\
+/// How the program is used, with a line for each file that it writes.
+pub fn help() -> String {
+    let targets =
+        Target::ALL.iter().map(|target| format!("  {:14} {}\n", target.key(), target.describe())).collect::<String>();
+    HELP.replace("@TARGETS@\n", &targets)
+}
+
+/// [`help`] without the files that it writes.
+const HELP: &str = "\
 How many sequences one GPU can train on at once, why, and what to change.
 
   bmax '<link, query or JSON scenario>'   answer one question with tables
@@ -71,8 +79,8 @@ A query is that of the page's links: 'model=llama-3.1-8b&gpu=h100-80&gpus=8&s=81
 'network=resnet-50&gpu=rtx-3090' asks about a network of layers in the place of a transformer.
 A JSON scenario has the same keys: '{\"model\": \"llama-3.1-8b\", \"gpus\": 8, \"s\": 8192}'.
 
-TARGET is transformers, accelerate, deepspeed, torchtitan, megatron, lightning, trl, peft, axolotl, llama-factory,
-measure, markdown, json or bibtex.
+TARGET is one of
+@TARGETS@
 
   --page URL  the page that links in exported files lead to; without it they are the query alone
   --strict    exit with 1 instead of answering when anything was not used exactly as it stands or has no answer
@@ -196,7 +204,7 @@ fn carry_out(task: Task) -> Result<Fit, CommandError> {
     let mut output = io::stdout().lock();
     let mut fit = Fit::NotAsked;
     match task {
-        Task::Help => output.write_all(HELP.as_bytes())?,
+        Task::Help => output.write_all(help().as_bytes())?,
         Task::Version => writeln!(output, "bmax {}", env!("CARGO_PKG_VERSION"))?,
         Task::Schema(document) => write_json(
             &mut output,

@@ -3,12 +3,21 @@
 //! Keys as in accelerate 1.15.0: `commands/config/config_args.py` for the file,
 //! `utils/dataclasses.py` for FSDP. Version 2 of FSDP is written, which its documentation recommends.
 
+use super::Card;
 use super::deepspeed::in_the_model;
 use super::run::{Resharding, Run, machines, resharding, shards};
 use super::text::{EXPANDABLE, commented, computes_in_fp16, expandable, half_flag};
 use crate::{Adapter, Engine, Offload, Precision, Recomputation, Scenario, Switch, ZeroStage};
 
 const PROGRAM: &str = "Accelerate";
+
+pub(super) const CARD: Card = Card {
+    key: "accelerate",
+    name: "Accelerate",
+    file_name: "accelerate.yaml",
+    media_type: "application/yaml",
+    describe: "A configuration for accelerate launch --config_file.",
+};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::new(scenario);

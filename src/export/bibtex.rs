@@ -1,7 +1,16 @@
 //! A citation of the page with the link to the scenario.
 
+use super::Card;
 use super::run;
 use crate::Scenario;
+
+pub(super) const CARD: Card = Card {
+    key: "bibtex",
+    name: "BibTeX",
+    file_name: "bmax.bib",
+    media_type: "application/x-bibtex",
+    describe: "A citation of the page with the link to this scenario.",
+};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let address = run::address(page, scenario);

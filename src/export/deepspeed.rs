@@ -4,6 +4,7 @@
 //! Trainer and Lightning, so that what would be a comment is the list under `_comment`.
 //! Keys as in deepspeed 0.19.8, `deepspeed/runtime/config.py` and the models it reads with.
 
+use super::Card;
 use super::run::{Planned, Run, Says, machines, shards};
 use super::text::{EXPANDABLE, Spelling, Value, expandable, half_flag, half_type};
 use crate::{
@@ -21,6 +22,14 @@ pub(super) enum Caller {
     /// Lightning, which says the accumulation itself and gets the optimizer from the module.
     Lightning,
 }
+
+pub(super) const CARD: Card = Card {
+    key: "deepspeed",
+    name: "DeepSpeed",
+    file_name: "ds_config.json",
+    media_type: "application/json",
+    describe: "A DeepSpeed configuration, for deepspeed.initialize or the Trainer’s deepspeed argument.",
+};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::that_says(scenario, &Says { parameters: true, ..Says::NOTHING });

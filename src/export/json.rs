@@ -4,10 +4,19 @@
 //! It has `link`, `method`, `answer`, `range`, `estimate` (without the formulas of its entries),
 //! `counters` and `parameters`; `schema/report.schema.json` describes them.
 
+use super::Card;
 use super::run;
 use super::text::{Spelling, Value};
 use crate::{
     Answer, Balance, Bucket, Choice, Scenario, Shortage, b_max, counters, estimate, format, link, range::range,
+};
+
+pub(super) const CARD: Card = Card {
+    key: "json",
+    name: "JSON",
+    file_name: "bmax.json",
+    media_type: "application/json",
+    describe: "The answer for programs, with the names of the command line’s report.",
 };
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {

@@ -4,6 +4,7 @@
 //! keeps an fp32 master copy, shards optimizer state alone or keeps it on the host; with tensor
 //! parallelism the module divides itself, and the strategy only makes the groups.
 
+use super::Card;
 use super::accelerate::optimizer;
 use super::deepspeed::{self, Caller, in_the_model, loaded};
 use super::run::{Resharding, Run, machines, resharding};
@@ -22,6 +23,14 @@ enum Strategy {
     /// FSDP2 and tensor parallelism that the module applies itself.
     ModelParallel,
 }
+
+pub(super) const CARD: Card = Card {
+    key: "lightning",
+    name: "Lightning",
+    file_name: "trainer.py",
+    media_type: "text/x-python",
+    describe: "A Lightning Trainer with its strategy, as a Python file to import.",
+};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::new(scenario);

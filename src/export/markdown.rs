@@ -1,10 +1,19 @@
 //! The answer as a Markdown table.
 
+use super::Card;
 use super::run;
 use super::text::gib;
 use crate::format::count;
 use crate::snippet::{address, in_markdown};
 use crate::{Answer, Bucket, Scenario, b_max, counters, estimate, range::range};
+
+pub(super) const CARD: Card = Card {
+    key: "markdown",
+    name: "Markdown",
+    file_name: "bmax.md",
+    media_type: "text/markdown",
+    describe: "The answer as a Markdown table, for notes and issues.",
+};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let answer = b_max(scenario);

@@ -4,6 +4,7 @@
 //! configuration classes that it makes flags of), of which `tests/exports/megatron_flags.json` is the
 //! list.
 
+use super::Card;
 use super::run::{Run, Says, machines, sharing, stage_layers};
 use super::text::{commented, expandable, with_master};
 use crate::format::counted;
@@ -13,6 +14,14 @@ use crate::{
 };
 
 const PROGRAM: &str = "Megatron-LM";
+
+pub(super) const CARD: Card = Card {
+    key: "megatron",
+    name: "Megatron-LM",
+    file_name: "megatron_flags.sh",
+    media_type: "application/x-sh",
+    describe: "Flags of Megatron-LM’s pretrain_gpt.py, as a fragment of a shell script.",
+};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::that_says(scenario, &Says { fp8: true, ..Says::NOTHING });

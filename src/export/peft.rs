@@ -3,10 +3,19 @@
 //! Keys as in peft 0.21.2, `tuners/lora/config.py`. peft passes over keys that it does not know and names them in a
 //! warning, so that what would be a comment is the list under `_comment`.
 
+use super::Card;
 use super::run::Run;
 use super::text::{Spelling, Value};
 use super::transformers::{self, ALL_LINEAR, target_modules};
 use crate::{Adapter, AdapterType, LossHead, Scenario};
+
+pub(super) const CARD: Card = Card {
+    key: "peft",
+    name: "peft",
+    file_name: "adapter_config.json",
+    media_type: "application/json",
+    describe: "The adapters for peft’s LoraConfig.from_pretrained, which reads JSON.",
+};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::new(scenario);

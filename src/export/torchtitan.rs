@@ -5,6 +5,7 @@
 //! (`config/configs.py`). The two versions do not run the same: 0.3 computes the loss chunk by chunk
 //! with its head and recomputes no single layers. Each has a plan of its own, and both are checked.
 
+use super::Card;
 use super::run::{Planned, Resharding, Run, resharding, shards, sharing, stage_layers};
 use super::text::{EXPANDABLE, commented, expandable, quoted};
 use crate::{
@@ -63,6 +64,14 @@ struct Setting {
     /// Empty where 0.3 says it otherwise.
     flag: String,
 }
+
+pub(super) const CARD: Card = Card {
+    key: "torchtitan",
+    name: "torchtitan",
+    file_name: "torchtitan.toml",
+    media_type: "application/toml",
+    describe: "A job configuration of torchtitan.",
+};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let run = run(scenario, Version::Toml);

@@ -4,6 +4,7 @@
 //! or with DeepSpeed where the scenario asks for it, keeps an fp32 master copy, shards optimizer state
 //! alone or keeps it on the host, none of which FSDP does.
 
+use super::Card;
 use super::deepspeed::{self, CAST_UNQUANTIZED, Caller, loaded_in, quantization};
 use super::run::{Resharding, Run, Says, resharding, shards};
 use super::text::{Spelling, Value, allocator_in_python, commented, half_flag, quoted};
@@ -80,6 +81,14 @@ pub(super) fn prepare(run: &mut Run) -> Engine {
     adapt(run, engine);
     engine
 }
+
+pub(super) const CARD: Card = Card {
+    key: "transformers",
+    name: "Hugging Face Trainer",
+    file_name: "training_arguments.py",
+    media_type: "text/x-python",
+    describe: "TrainingArguments of Hugging Face transformers, as a Python file to import.",
+};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::that_says(scenario, &Says { optimizers: OPTIMIZERS, ..Says::NOTHING });

@@ -7,6 +7,7 @@
 //! and the link at its head, are those of that scenario. Where data parallelism is all that the scenario
 //! divides by, the script runs under torchrun, too, with FSDP or DDP and the scenario's own prediction.
 
+use super::Card;
 use super::run::{self, Planned, Run, planned};
 use super::text::{EXPANDABLE, Spelling, Value, commented, expandable, half_type, quoted, wrap};
 use crate::{
@@ -32,6 +33,14 @@ const LAYER_NORM: &str = r#"        if self.kind == "layernorm-fp32":
             wide = (wide - mean) * torch.rsqrt(variance + 1e-5)
             return (self.weight.float() * wide).to(x.dtype)
 "#;
+
+pub(super) const CARD: Card = Card {
+    key: "measure",
+    name: "Measure it",
+    file_name: "bmax_measure.py",
+    media_type: "text/x-python",
+    describe: "A PyTorch script that builds this model, trains two steps and prints the measured peak beside the prediction.",
+};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::new(scenario);

@@ -7,6 +7,7 @@ use super::{
     DROPPED, Keys, RATE, at_once, checkpointing, drops_nothing, elsewhere, file, frozen_models, groups, leaves_room,
     logits, prepare, trainer_keys,
 };
+use crate::export::Card;
 use crate::export::run::{Planned, Resharding, Run, machines, resharding, shards};
 use crate::export::text::{EXPANDABLE, Value};
 use crate::export::transformers::{Engine, half, target_modules};
@@ -17,6 +18,14 @@ use crate::{
 
 const PROGRAM: &str = "axolotl";
 static TASKS: [TaskKind; 3] = [TaskKind::Dpo, TaskKind::Grpo, TaskKind::Reward];
+
+pub(in crate::export) const CARD: Card = Card {
+    key: "axolotl",
+    name: "axolotl",
+    file_name: "axolotl.yaml",
+    media_type: "application/yaml",
+    describe: "A configuration for axolotl train.",
+};
 
 pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::of_tasks(scenario, &TASKS);

@@ -7,6 +7,7 @@
 use super::{
     DROPPED, Keys, RATE, drops_nothing, elsewhere, file, leaves_room, logits, own_reference, prepare, trainer_keys,
 };
+use crate::export::Card;
 use crate::export::run::{Resharding, Run, resharding, shards};
 use crate::export::text::{EXPANDABLE, Value, expandable, with_master};
 use crate::export::transformers::{Engine, half, target_modules};
@@ -16,6 +17,14 @@ use crate::{
 };
 
 const PROGRAM: &str = "LLaMA-Factory";
+
+pub(in crate::export) const CARD: Card = Card {
+    key: "llama-factory",
+    name: "LLaMA-Factory",
+    file_name: "llama_factory.yaml",
+    media_type: "application/yaml",
+    describe: "A file for llamafactory-cli train.",
+};
 
 pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::of_tasks(scenario, &[TaskKind::Dpo]);

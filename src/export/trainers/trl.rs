@@ -5,6 +5,7 @@
 //! `examples/scripts/gkd.py` of its repository.
 
 use super::{DROPPED, Keys, RATE, checkpointing, elsewhere, file, frozen_models, groups, prepare, trainer_keys};
+use crate::export::Card;
 use crate::export::deepspeed::loaded_in;
 use crate::export::run::{Planned, Run};
 use crate::export::text::{EXPANDABLE, Value, expandable};
@@ -17,6 +18,14 @@ use crate::{
 
 const PROGRAM: &str = "trl";
 static TASKS: [TaskKind; 5] = [TaskKind::Dpo, TaskKind::Ppo, TaskKind::Grpo, TaskKind::Reward, TaskKind::Distil];
+
+pub(in crate::export) const CARD: Card = Card {
+    key: "trl",
+    name: "trl",
+    file_name: "trl.yaml",
+    media_type: "application/yaml",
+    describe: "A file for trl sft, dpo, grpo or reward --config, or for the parser of its scripts.",
+};
 
 pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::of_tasks(scenario, &TASKS);

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use bmax::catalogue::{DEVICES, MODELS};
-use bmax::cli::{Depth, HELP, line, question, schema};
+use bmax::cli::{Depth, help, line, question, schema};
 use bmax::starts::STARTS;
 use bmax::{embed, link, proof};
 use serde_json::Value;
@@ -82,7 +82,7 @@ fn programs(pages: &[Page], address: &Address) -> Result<String> {
         include_str!("programs.md"),
         &[
             ("root", address.of("", "./")),
-            ("help", HELP.to_owned()),
+            ("help", help()),
             ("embed-options", options.join(", ")),
             ("fits", format!("?{}", FITS.query)),
             ("fits-query", FITS.query.to_owned()),
