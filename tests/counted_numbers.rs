@@ -278,6 +278,30 @@ fn a_chunked_loss_keeps_one_chunk_in_fp32_and_a_fused_one_nothing_of_the_vocabul
 }
 
 #[test]
+fn a_tiled_loss_has_one_tile_of_the_logits_and_adds_up_gradients_in_fp32() {
+    let mut scenario = bare("llama-3.1-8b");
+    scenario.recipe.loss = LossHead::Tiled;
+    let hidden = f64::from(scenario.recipe.batch) * f64::from(scenario.recipe.sequence) * 4096.0;
+    let head = 128_256.0 * 4096.0;
+    for instant in ["loss, forward", "loss, backward"] {
+        assert_eq!(bytes_of(&scenario, "One tile of the logits", instant), 2.0 * 4096.0 * 32_768.0);
+        assert_eq!(bytes_of(&scenario, "Hidden states that have a label", instant), 2.0 * hidden);
+        assert_eq!(bytes_of(&scenario, "One slice of the head", instant), 0.0, "the head has 16 bits");
+    }
+    assert_eq!(bytes_of(&scenario, "Head’s gradient, added up", "loss, forward"), 0.0);
+    assert_eq!(bytes_of(&scenario, "Head’s gradient, added up", "loss, backward"), (4.0 + 2.0) * head);
+    assert_eq!(bytes_of(&scenario, "Gradient of the last hidden state, added up", "loss, backward"), 6.0 * hidden);
+    // Weights of fp32 under autocast: a slice is cast for its product, and fp32 sums are the gradients themselves.
+    scenario.recipe.precision = Precision::Autocast;
+    assert_eq!(bytes_of(&scenario, "One slice of the head", "loss, backward"), 2.0 * 32_768.0 * 4096.0);
+    assert_eq!(bytes_of(&scenario, "Head’s gradient, added up", "loss, backward"), 4.0 * head);
+    assert_eq!(bytes_of(&scenario, "Gradient of the last hidden state, added up", "loss, backward"), 4.0 * hidden);
+    // A head that is not trained has no gradient.
+    scenario.recipe.adapter = Adapter::Lora;
+    assert_eq!(bytes_of(&scenario, "Head’s gradient, added up", "loss, backward"), 0.0);
+}
+
+#[test]
 fn the_peak_is_the_maximum_over_instants_and_not_the_sum_of_buckets() {
     let estimate = estimate(&bare("llama-3.1-8b"));
     let highest = (0..estimate.instants.len()).map(|at| estimate.total_at(at).get()).fold(0.0, f64::max);

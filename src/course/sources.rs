@@ -307,6 +307,8 @@ sources! {
         "What an adapter keeps of its input."
     Program "trl" "Hugging Face" "2026" "TRL 1.10, source" "https://github.com/huggingface/trl/tree/v1.10.0"
         "What preference and reinforcement learning hold beside the training step."
+    Program "trl-head" "Hugging Face" "2026" "TRL 1.16, source" "https://github.com/huggingface/trl/tree/v1.16.0"
+        "A head that makes the loss tile by tile."
     Program "torchao" "PyTorch" "2026" "torchao, source" "https://github.com/pytorch/ao"
         "fp8 products that keep 16 bits, and moments in 8 and 4 bits."
     Program "flash-attention" "Dao-AILab" "2026" "flash-attention, source"

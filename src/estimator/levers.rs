@@ -257,7 +257,7 @@ fn kernel_changes(scenario: &Scenario) -> Vec<Change> {
         | LossHead::KernelInPlace => {
             open.push(Word::Loss(LossHead::Fused).into());
         }
-        LossHead::Fused | LossHead::MaskedLm | LossHead::Classifier => {}
+        LossHead::Tiled | LossHead::Fused | LossHead::MaskedLm | LossHead::Classifier => {}
     }
     if scenario.device.segments == Segments::Fixed {
         open.push(Word::Segments(Segments::Expandable).into());

@@ -111,7 +111,7 @@ needs! {
         |s| matches!(s.recipe.loss, LossHead::Chunked | LossHead::ChunkedHead);
     /// A loss that holds all logits at once.
     WholeLogits: "No effect: this loss head never holds all logits.",
-        |s| !matches!(s.recipe.loss, LossHead::Fused | LossHead::ChunkedHead | LossHead::Classifier);
+        |s| s.recipe.loss.makes_all_logits();
     /// Adapters.
     Adapter: "No effect without an adapter.", |s| s.recipe.adapter != Adapter::None;
     /// A precision in which adapters have a type of their own.

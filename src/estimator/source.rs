@@ -130,6 +130,11 @@ sources! {
         "pytorch/torchtitan, torchtitan/components/loss.py at b5bcd76c66d0: ChunkedCELoss",
         "chunks of head, loss and backward pass; GradAccumulator in fp32 (pull request 2937)",
         "https://github.com/pytorch/torchtitan", "2026-08-21";
+    /// The head that makes log-probabilities from tiles of the logits.
+    TRL_HEAD = "trl 1.16",
+        "huggingface/trl, trl/kernels/chunked_logprob.py and trl/trainer/utils.py at 1.16.0: ChunkedLogProbFunction",
+        "tiles of 4,096 tokens and 32,768 words; gradients added up in fp32",
+        "https://github.com/huggingface/trl/tree/v1.16.0", "2026-11";
     /// The loss that takes finished logits in chunks.
     TORCHTUNE = "torchtune",
         "pytorch/torchtune, torchtune/modules/loss/ce_chunked_output_loss.py at bd2a0fc7c314",

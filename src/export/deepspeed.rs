@@ -281,6 +281,7 @@ pub(super) fn in_the_model(run: &mut Run, now: &Scenario) {
             LossHead::Kernel => ", with flash-attn’s CrossEntropyLoss(inplace_backward=False)",
             LossHead::KernelInPlace => ", with Liger’s LigerCrossEntropyLoss",
             LossHead::Fused => ", with Liger’s LigerFusedLinearCrossEntropyLoss",
+            LossHead::Tiled => ", with add_fused_lm_head of trl 1.16",
             LossHead::MaskedLm => ", AutoModelForMaskedLM",
             LossHead::Classifier => ", AutoModelForSequenceClassification",
             LossHead::Chunked | LossHead::ChunkedHead => &format!(", in {} chunks", recipe.chunks),

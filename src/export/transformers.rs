@@ -269,7 +269,7 @@ pub(super) fn adapt(run: &mut Run, engine: Engine) {
         s.recipe.loss = match s.recipe.loss {
             LossHead::Chunked | LossHead::VocabularyParallel | LossHead::VocabularyParallelFused => LossHead::Plain,
             LossHead::Kernel => LossHead::KernelInPlace,
-            LossHead::ChunkedHead => LossHead::Fused,
+            LossHead::ChunkedHead | LossHead::Tiled => LossHead::Fused,
             other => other,
         };
     });

@@ -41,7 +41,8 @@ impl Claim {
         match (key, fact) {
             ("recompute", Fact::Recomputes(on) | Fact::FsdpRecomputes(on)) => *on == (value == "full"),
             ("kernels", Fact::Compiles(on) | Fact::Liger(on) | Fact::LigerNorms(on)) => *on == (value == "fused"),
-            ("loss", Fact::Liger(on) | Fact::FusedLoss(on)) => *on != (value == "plain"),
+            ("loss", Fact::Liger(on)) => value != "tiled" && *on != (value == "plain"),
+            ("loss", Fact::FusedLoss) => value == "fused",
             ("lengths", Fact::Packed(on) | Fact::Flattened(on)) => *on,
             _ => true,
         }
@@ -454,13 +455,17 @@ impl Claims {
         } else if known || liger {
             to.say("kernels", "eager");
         }
-        if self.is(Fact::FusedLoss(true)) || liger && !self.is(Fact::LigerLinear(false)) {
+        if self.is(Fact::TiledLoss) {
+            // trl takes Liger’s kernels for layers alone beside its own head (`SFTTrainer.__init__`, trl 1.16.0).
+            to.0.retain(|(key, _)| *key != "loss");
+            to.say("loss", "tiled");
+        } else if self.is(Fact::FusedLoss) || liger && !self.is(Fact::LigerLinear(false)) {
             // Liger has no such kernel for logits that are asked for in another way.
             to.0.retain(|(key, _)| *key != "loss");
             to.say("loss", "fused");
         } else if liger && self.is(Fact::LigerCrossEntropy(true)) {
             to.say("loss", "kernel-inplace");
-        } else if self.is(Fact::Liger(false)) || self.is(Fact::FusedLoss(false)) {
+        } else if self.is(Fact::Liger(false)) {
             to.say("loss", "plain");
         }
         if self.link("optimizer") == Some("sgd") && self.is(Fact::Momentum(true)) {

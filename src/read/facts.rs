@@ -122,7 +122,9 @@ pub(super) enum Fact {
     LigerCrossEntropy(bool),
     LigerNorms(bool),
     /// Liger’s fused linear cross-entropy alone.
-    FusedLoss(bool),
+    FusedLoss,
+    /// trl’s own head, tile by tile.
+    TiledLoss,
     OwnOptimizer(OwnOptimizer),
     /// SGD keeps a velocity.
     Momentum(bool),
@@ -216,7 +218,7 @@ impl Fact {
             Self::Recomputes(_) | Self::FsdpRecomputes(_) => &["recompute"],
             Self::Compiles(_) | Self::LigerNorms(_) => &["kernels"],
             Self::Liger(_) => &["loss", "kernels"],
-            Self::LigerLinear(_) | Self::LigerCrossEntropy(_) | Self::FusedLoss(_) => &["loss"],
+            Self::LigerLinear(_) | Self::LigerCrossEntropy(_) | Self::FusedLoss | Self::TiledLoss => &["loss"],
             Self::Momentum(_) | Self::OwnOptimizer(_) => &["optimizer"],
             Self::ReferenceBefore(_) | Self::Reference(_) => &["ref"],
             Self::TitanCasts(_) => &["precision"],

@@ -48,7 +48,11 @@ impl At<'_> {
         let whole = |name: &str| {
             let name = name.to_lowercase();
             let of_logits = ["logit", "log-softmax", "divergence"].iter().any(|word| name.contains(word));
-            of_logits && !name.contains("one chunk") && !name.contains("reserved") && !name.contains("one sequence")
+            of_logits
+                && !name.contains("one chunk")
+                && !name.contains("one tile")
+                && !name.contains("reserved")
+                && !name.contains("one sequence")
         };
         self.alive().any(|entry| entry.bucket == Bucket::Logits && whole(entry.name))
     }

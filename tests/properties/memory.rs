@@ -57,7 +57,14 @@ fn rises(scenario: &Scenario, field: Field, factor: f64) -> Result<(), TestCaseE
 fn is_of_the_loss(name: &str) -> bool {
     let words =
         ["logit", "log-softmax", "softmax, and", "divergence", "entropy", "exponentials", "one sequence’s gradient"];
-    let buffers = ["One chunk", "Gradient of the last hidden state", "Those of this update", "The same, joined"];
+    let buffers = [
+        "One chunk",
+        "Gradient of the last hidden state",
+        "Those of this update",
+        "The same, joined",
+        "Hidden states that have a label",
+        "One slice of the head",
+    ];
     let lower = name.to_lowercase();
     let is_of = words.iter().any(|word| lower.contains(word)) || buffers.iter().any(|of| name.starts_with(of));
     is_of && !name.starts_with("Reserved")

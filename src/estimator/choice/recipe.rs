@@ -119,6 +119,9 @@ choices! {
         /// Head, loss and their backward pass one chunk after another.
         ChunkedHead = "chunked-head", "Chunked with its head",
             "The head’s product, the loss and their backward pass run chunk by chunk: one chunk of logits at a time, and an fp32 sum of the hidden states’ gradients.";
+        /// trl's own: head and log-probabilities one tile of the logits after another, again in the backward pass.
+        Tiled = "tiled", "Tiled with its head",
+            "trl’s own head: logits are made in tiles of 4,096 tokens and 32,768 words, and again in the backward pass, which adds up gradients of hidden states and head in fp32.";
         /// Logits in full, but one kernel for loss and gradient.
         Kernel = "kernel", "Cross-entropy kernel",
             "Logits in the computing type, and one kernel from them to the loss and to their gradient, as in flash-attn; nothing of their size in fp32.";
@@ -190,5 +193,12 @@ impl Fp8 {
             Self::TeBlock | Self::TorchaoRowwise | Self::DeepSeekV3 => 90,
             Self::TeMxfp8 => 100,
         }
+    }
+}
+
+impl LossHead {
+    /// Whether all logits of a micro-batch are there at once.
+    pub const fn makes_all_logits(self) -> bool {
+        !matches!(self, Self::Fused | Self::ChunkedHead | Self::Tiled | Self::Classifier)
     }
 }

@@ -196,6 +196,12 @@ pub(super) static GIBIBYTES: Expr = Expr::Product(&[COEFF, Expr::Number(1_073_74
 /// A number of MiB in bytes.
 pub(super) static MEBIBYTES: Expr = Expr::Product(&[COEFF, Expr::Number(1_048_576.0)]);
 
+/// Words of a tile of the logits: `_CHUNKED_LOGPROB_CHUNK_SIZE` in trl/trainer/utils.py, trl 1.16.0.
+pub(super) const TILE_WORDS: f64 = 32_768.0;
+/// [4,096, 32,768]: elements of a tile of the logits, whatever the micro-batch. Its tokens are `TOKEN_CHUNK_SIZE` in
+/// trl/kernels/chunked_logprob.py, trl 1.16.0.
+pub(super) static TILE: Expr = Expr::Product(&[COEFF, Expr::Number(4096.0), Expr::Number(TILE_WORDS)]);
+
 /// A share of the memory of the device.
 pub(super) static SHARE: Expr = Expr::Product(&[COEFF, Expr::Symbol(Symbol::Memory)]);
 

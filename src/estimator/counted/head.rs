@@ -10,7 +10,7 @@ use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{
     FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, PYTORCH, Source, TORCHTITAN_LOSS, TORCHTUNE,
-    TRANSFORMERS,
+    TRANSFORMERS, TRL_HEAD,
 };
 use crate::{Adapter, Bias, Engine, Kernels, Logits, LossHead, Norm, Position, Scenario, TaskKind, formula::Expr};
 
@@ -60,7 +60,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
         backward: Instants::among(&[at.loss]),
         both: at.around_loss(),
     };
-    let whole = !matches!(scenario.recipe.loss, LossHead::Fused | LossHead::ChunkedHead | LossHead::Classifier);
+    let whole = scenario.recipe.loss.makes_all_logits();
     if scenario.model.soft_cap.is_on() && whole {
         head.logits("Tanh of the soft-capped logits", e, head.both, &TRANSFORMERS);
     }
@@ -91,6 +91,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
         LossHead::Chunked if scenario.recipe.kernels == Kernels::Fused => compiled_chunks(&mut head, e),
         LossHead::Chunked => chunked(&mut head, e),
         LossHead::ChunkedHead => chunked_head(&mut head, scenario, e),
+        LossHead::Tiled => tiled(&mut head, scenario, e),
         LossHead::Kernel => kernel(&mut head, e, false),
         LossHead::KernelInPlace => kernel(&mut head, e, true),
         LossHead::Fused => fused(&mut head, scenario, e),
@@ -253,6 +254,34 @@ fn chunked_head(head: &mut Head, scenario: &Scenario, e: f64) {
     );
     if scenario.recipe.adapter == Adapter::None {
         head_gradient(head, scenario, e, source);
+    }
+}
+
+/// trl's `ChunkedLogProbFunction` keeps the rows of the hidden states that have a label. Its forward pass projects them a
+/// tile at a time; its backward pass makes every tile again, writes the gradient over it, and adds up the gradients of the
+/// hidden states and, where it is trained, of the head in fp32, which it casts before they are let go. A slice of weights
+/// that have fp32 is cast for each tile. A micro-batch of fewer tokens has a tile of so many, which is at most 256 MiB less
+/// in 16 bits and is not counted as less.
+fn tiled(head: &mut Head, scenario: &Scenario, e: f64) {
+    let source = &TRL_HEAD;
+    let (both, backward) = (head.both, head.backward);
+    let Types { residual, .. } = Types::of(scenario);
+    head.push("One tile of the logits, then of their gradient", Bucket::Logits, &forms::TILE, e, both, source);
+    head.push("Hidden states that have a label", Bucket::Logits, &forms::RESIDUAL, residual, both, source);
+    // A sum in fp32 and its cast, or the sum alone where that is the type.
+    let summed = |bytes: f64| if bytes < 4.0 { 4.0 + bytes } else { 4.0 };
+    let name = "Gradient of the last hidden state, added up in fp32, and its cast";
+    head.push(name, Bucket::Logits, &forms::RESIDUAL, summed(residual), backward, source);
+    let base = base_bytes(scenario);
+    let (hidden, vocabulary) = (f64::from(scenario.model.hidden), f64::from(scenario.model.vocabulary));
+    if base > e {
+        let name = "One slice of the head in 16 bits";
+        head.to.own(name, Bucket::Logits, e, forms::TILE_WORDS.min(vocabulary) * hidden, both, source);
+    }
+    if scenario.recipe.adapter == Adapter::None {
+        let weights = vocabulary * hidden / head.to.tensor_parallel;
+        let name = "Head’s gradient, added up in fp32, and its cast";
+        head.to.own(name, Bucket::Gradients, summed(base), weights, backward, source);
     }
 }
 

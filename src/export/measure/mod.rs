@@ -71,6 +71,11 @@ fn adapt(run: &mut Run) {
             }
         });
     }
+    run.change("the script has no loss in tiles: Liger’s fused cross-entropy stands in", |s| {
+        if s.recipe.loss == LossHead::Tiled {
+            s.recipe.loss = LossHead::Fused;
+        }
+    });
     run.computes_under_autocast("frozen fp32 weights compute in 16 bits under autocast");
     let shares = run::sharing(run.now());
     if divides(run.now())

@@ -86,8 +86,7 @@ impl Run {
 
     /// A training loop that the reader writes. `backward` is the call that runs the backward pass there.
     pub(in crate::export) fn logits_in_the_loop(&mut self, backward: &str) {
-        use crate::LossHead::{ChunkedHead, Classifier, Fused};
-        let whole = !matches!(self.now.recipe.loss, Fused | ChunkedHead | Classifier);
+        let whole = self.now.recipe.loss.makes_all_logits();
         if whole && self.now.recipe.logits != Logits::Dropped {
             let cast =
                 if self.now.recipe.logits == Logits::KeptFull { ", which a model casts to fp32 itself" } else { "" };

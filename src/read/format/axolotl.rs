@@ -185,7 +185,7 @@ static CONFIG: Table = Table {
         ),
         open(
             &["liger_fused_linear_cross_entropy", "cut_cross_entropy"],
-            Words(&switch(Said::Fact(Fact::FusedLoss(true)), Nothing)),
+            Words(&switch(Said::Fact(Fact::FusedLoss), Nothing)),
         ),
         open(&["liger_cross_entropy"], Words(&switch(Link("loss=kernel-inplace"), Nothing))),
         open(&["chunked_cross_entropy"], Words(&switch(Link("loss=chunked"), Nothing))),

@@ -82,9 +82,9 @@ static SFT_CONFIG: Table = Table {
             &["loss_type"],
             "nll",
             Words(&[
-                ("nll", Said::Fact(Fact::FusedLoss(false))),
-                ("chunked_nll", Link("loss=chunked-head")),
-                ("dft", Said::Fact(Fact::FusedLoss(false))),
+                ("nll", Said::Fact(Fact::TiledLoss)),
+                ("chunked_nll", Said::Fact(Fact::TiledLoss)),
+                ("dft", Said::Fact(Fact::TiledLoss)),
             ]),
         ),
         open(&["activation_offloading"], Words(&switch(Said::Fact(Fact::OffloadsActivations(true)), Nothing))),

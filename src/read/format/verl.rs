@@ -96,10 +96,7 @@ static CONFIG: Table = Table {
         key(&["actor_rollout_ref.actor.use_kl_loss"], "false", Words(&switch(Said::Fact(Fact::Reference(true)), OFF))),
         open(&["algorithm.use_kl_in_reward"], Words(&switch(Said::Fact(Fact::Reference(true)), OFF))),
         open(&["actor_rollout_ref.ref.fsdp_config.param_offload"], Words(&switch(Link("ref=offloaded"), Nothing))),
-        open(
-            &["actor_rollout_ref.model.use_fused_kernels"],
-            Words(&switch(Said::Fact(Fact::FusedLoss(true)), Nothing)),
-        ),
+        open(&["actor_rollout_ref.model.use_fused_kernels"], Words(&switch(Said::Fact(Fact::FusedLoss), Nothing))),
         open(&["actor_rollout_ref.model.use_liger"], Words(&switch(Said::Fact(Fact::LigerNorms(true)), Nothing))),
     ],
     no_matter: "data.* trainer.* algorithm.* actor_rollout_ref.actor.optim.* actor_rollout_ref.actor.kl_* actor_rollout_ref.actor.clip_* \

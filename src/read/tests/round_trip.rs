@@ -83,8 +83,8 @@ const UNSAID: &[(&str, Format, &str)] = &[
     ("axolotl.yaml", Format::Axolotl, "gpus target"),
     // What generates is no matter of it, and neither are segments: an environment variable.
     ("llama_factory.yaml", Format::LlamaFactory, "gpus target completion engine_share rollout segments frag"),
-    // Prompts are those of the data set.
-    ("trl.yaml", Format::TrlSft, "s segments frag"),
+    // Prompts are those of the data set. It is written for trl 1.10 and read as trl 1.16, whose head makes no whole logits.
+    ("trl.yaml", Format::TrlSft, "s segments frag loss"),
     (
         "accelerate.yaml",
         Format::Accelerate,

@@ -8,7 +8,7 @@ use crate::estimator::counted::task::{self, GeneratedTogether};
 use crate::estimator::counted::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::estimator::meaning::Part;
-use crate::source::{DEEPSPEED, FSDP, LIGER, PYTORCH, Source, TRAINER, TRANSFORMERS};
+use crate::source::{DEEPSPEED, FSDP, LIGER, PYTORCH, Source, TRAINER, TRANSFORMERS, TRL_HEAD};
 use crate::{Adapter, AdapterType, Engine, Evaluation, LossHead, Outside, Precision, Scenario, formula::Expr};
 
 /// Sequences whose logits are in one tensor at the end of an evaluation, or when they go to CPU memory: those of the
@@ -135,6 +135,9 @@ impl Counted<'_> {
             LossHead::Classifier => {}
             LossHead::Fused if !kept => {
                 self.logits("One chunk of logits, evaluated", shapes.residual, e + 4.0, at_loss, &LIGER);
+            }
+            LossHead::Tiled if !kept => {
+                self.logits("One tile of logits, evaluated", &forms::TILE, e, at_loss, &TRL_HEAD);
             }
             LossHead::MaskedLm => {
                 let softmax = if recipe.precision == Precision::Autocast { 4.0 } else { e };
