@@ -46,6 +46,7 @@ mod pipeline_schedule;
 mod preview;
 mod properties;
 mod recipes;
+mod runs;
 mod snippets;
 mod starts;
 mod tasks;

@@ -1,5 +1,6 @@
 //! What is pasted or dropped on a page: the page reads it, counts with it and says what became of every key.
 
+use crate::runs::RUNS;
 use crate::support::Page;
 use serde_json::json;
 
@@ -147,5 +148,22 @@ async fn what_is_no_run_is_said_and_changes_nothing() {
     paste(&page, "Dear all, the meeting is at four.").await;
     page.part("#given").says("it is of none of the formats that are read").await;
     assert_eq!(page.query().await, "v=4&gpus=1");
+    page.close().await;
+}
+
+#[tokio::test]
+async fn every_kind_of_text_is_read_when_it_is_pasted_and_when_it_is_dropped() {
+    let page = Page::open("?v=4&gpus=1").await;
+    for run in RUNS {
+        let says: Vec<&str> = run.says.split(' ').collect();
+        paste(&page, run.text).await;
+        becomes(&page, &says).await;
+        page.travel("v=4&gpus=1").await;
+        page.until_query("v=4&gpus=1").await;
+        drop_files(&page, &[(run.file, run.text)]).await;
+        becomes(&page, &says).await;
+        page.travel("v=4&gpus=1").await;
+        page.until_query("v=4&gpus=1").await;
+    }
     page.close().await;
 }

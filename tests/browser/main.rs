@@ -4,6 +4,8 @@
 //! browser to itself, finds things by role and name, waits for conditions and never for a time, and takes the numbers
 //! it expects from the library.
 
+#[path = "../runs/mod.rs"]
+mod runs;
 mod support;
 
 mod about_this_build;

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::schema_check::check;
 use super::{bmax, run, words};
+use crate::runs::{RUNS, Run};
 use bmax::cli::schema;
 
 /// A folder with files of these names and contents.
@@ -120,4 +121,27 @@ fn a_command_and_standard_input_are_read_like_files() {
     let mut child = bmax().args(["--read", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
     child.stdin.take().expect("a pipe").write_all(arguments[1..].join(" ").as_bytes()).expect("it reads");
     assert_eq!(child.wait_with_output().expect("it ends").stdout, output.stdout);
+}
+
+#[test]
+fn every_kind_of_text_is_read_from_a_file_and_from_standard_input() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/runs");
+    for Run { file, text, says } in RUNS {
+        let mut child = bmax()
+            .args(["--read", "--json", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it runs");
+        child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("it reads");
+        let piped = child.wait_with_output().expect("it ends").stdout;
+        let from_file = run(&["--read", "--json", &folder.join(file).display().to_string()]).stdout;
+        for output in [piped, from_file] {
+            let said: Value = serde_json::from_slice(&output).expect("JSON");
+            let link = said["report"]["link"].as_str().unwrap_or_else(|| panic!("{file}: {said}"));
+            for word in says.split(' ') {
+                assert!(link.split('&').any(|one| one == word), "{file}: {word} is not in {link}");
+            }
+        }
+    }
 }
