@@ -81,7 +81,7 @@ async fn two_figures_on_one_page_have_nothing_to_do_with_each_other() {
 
 #[tokio::test]
 async fn a_frame_out_of_sight_tells_its_height_and_a_lazy_one_when_it_comes_near() {
-    let body = |attribute| "<p style='height:9000px'>".to_owned() + &frame("embed=answer", attribute);
+    let body = |attribute| "<p style='height:9000px'></p>".to_owned() + &frame("embed=answer", attribute);
     let host = Host::with(&body("sandbox=allow-scripts")).await;
     host.settled(0).await;
     host.show(&body("sandbox=allow-scripts loading=lazy")).await;
