@@ -25,6 +25,7 @@ mod facts;
 mod format;
 mod hub;
 mod out_of_memory;
+mod readers;
 mod recognise;
 mod rewrite;
 pub(crate) mod secrets;
@@ -38,6 +39,7 @@ pub use explain::table_sizes;
 pub use format::Format;
 pub use hub::{FullName, is_id};
 pub use out_of_memory::{Backend, Cause, Holder, Holds, OutOfMemory, Report, Tensor, tensors_of_size};
+pub use readers::{Needs, Readers};
 pub use recognise::Unread;
 pub use rewrite::{Rewritten, changes, rewrite};
 pub use syntax::{Fault, Syntax, SyntaxError};
@@ -215,27 +217,40 @@ fn query(inputs: &Inputs, model: &Model) -> String {
 }
 
 /// A section with the text that it is of.
-struct Placed<'a> {
-    text: &'a str,
+struct Placed {
+    text: String,
     section: Section,
     keys: Vec<Explained>,
 }
 
 /// Reads texts that belong together. The order in which they come makes no difference.
 pub fn read(texts: &[Text]) -> Reading {
+    Readers::all().read(texts).unwrap_or_else(|_| reading(&[], Vec::new()))
+}
+
+/// What texts are, each with the name of its own, in an order that does not depend on theirs.
+fn recognised(texts: &[Text], readers: Readers) -> Result<Vec<(String, Recognised)>, Needs> {
     let mut texts: Vec<(String, &[u8])> = texts.iter().map(|text| (secrets::file(text.name), text.bytes)).collect();
     texts.sort();
+    let mut all = Vec::new();
+    for (name, bytes) in texts {
+        let found = match std::str::from_utf8(bytes) {
+            Ok(text) => recognise::recognise_all(text, readers)?,
+            Err(_) => vec![Recognised::Unread(Unread::Binary)],
+        };
+        all.extend(found.into_iter().map(|recognised| (name.clone(), recognised)));
+    }
+    Ok(all)
+}
+
+/// What texts say together.
+fn reading(texts: &[Text], recognised: Vec<(String, Recognised)>) -> Reading {
+    let mut names: Vec<String> = texts.iter().map(|text| secrets::file(text.name)).collect();
+    names.sort();
     let mut kinds = Vec::new();
     let mut sections = Vec::new();
     let mut model = Model::NotNamed;
     let mut memory: Option<OutOfMemory> = None;
-    let recognised = texts.iter().flat_map(|(name, bytes)| {
-        let all = match std::str::from_utf8(bytes) {
-            Ok(text) => recognise::recognise_all(text),
-            Err(_) => vec![Recognised::Unread(Unread::Binary)],
-        };
-        all.into_iter().map(move |recognised| (name, recognised))
-    });
     for (name, recognised) in recognised {
         let mut count = 0;
         let kind = match recognised {
@@ -246,11 +261,11 @@ pub fn read(texts: &[Text]) -> Reading {
                 sections.extend(found.into_iter().map(|section| {
                     let keys = explain::keys(&section);
                     count += keys.len();
-                    Placed { text: name, section, keys }
+                    Placed { text: name.clone(), section, keys }
                 }));
                 Kind::Formats(formats)
             }
-            Recognised::Model(text) => match config_json::read(&text) {
+            Recognised::Model(read) => match *read {
                 Ok(reading) => {
                     // Of two descriptions of a model the first counts.
                     if !matches!(model, Model::File(_)) {
@@ -272,9 +287,9 @@ pub fn read(texts: &[Text]) -> Reading {
             }
             Recognised::Unread(why) => Kind::Unread(why),
         };
-        kinds.push(TextIs { name: name.clone(), kind, keys: count });
+        kinds.push(TextIs { name, kind, keys: count });
     }
-    let names: Vec<&str> = texts.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     // What counts where two say different things: the order of the formats.
     sections.sort_by_key(|placed| placed.section.format);
     let Together { understood, inputs, refused, model: told } = together(&sections, &names, memory.as_ref());
@@ -498,21 +513,21 @@ pub fn config(text: &str) -> Result<config_json::Reading, NoConfig> {
     config_json::read(text).map_err(|refusal| {
         // What is too long to be read is not looked at again.
         let is_limit = matches!(&refusal, ConfigError::Json(fault) if fault.reason.is_limit());
-        match if is_limit { None } else { aside_of(recognise::recognise(text)) } {
+        match if is_limit { None } else { aside_of(text) } {
             Some(aside) => NoConfig::Aside(Box::new(aside)),
             None => NoConfig::Refused(refusal),
         }
     })
 }
 
-fn aside_of(recognised: Recognised) -> Option<Aside> {
-    let Recognised::Sections(found) = recognised else { return None };
+fn aside_of(text: &str) -> Option<Aside> {
+    let Ok(Recognised::Sections(found)) = recognise::recognise(text, Readers::all()) else { return None };
     let format = found.first()?.format;
     let sections: Vec<Placed> = found
         .into_iter()
         .map(|section| {
             let keys = explain::keys(&section);
-            Placed { text: "", section, keys }
+            Placed { text: String::new(), section, keys }
         })
         .collect();
     let Together { understood, model, .. } = together(&sections, &[], None);

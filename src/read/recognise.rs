@@ -1,12 +1,13 @@
 //! What a text is, by what is in it and never by its name alone.
 
 use std::borrow::Cow;
-use std::{fmt, iter};
+use std::fmt;
 
 use super::format::{Format, Row, TOLD};
 use super::out_of_memory::{self, OutOfMemory};
 use super::syntax::{self, Document, LIMITS, SyntaxError};
-use super::{commands, hub, secrets};
+use super::{Needs, Readers, commands, hub, secrets};
+use crate::config_json::{self, ConfigError};
 use crate::json::{self, Value};
 use crate::number;
 
@@ -34,8 +35,8 @@ impl Section {
 pub(super) enum Recognised {
     /// Configurations of programs, several of them where a command or a program of Python has several.
     Sections(Vec<Section>),
-    /// A model’s own `config.json`: its text.
-    Model(String),
+    /// A model’s own `config.json`, and what it says.
+    Model(Box<Result<config_json::Reading, ConfigError>>),
     /// The name of a model on a hub.
     Name(String),
     /// What a program or a tool says about memory.
@@ -90,27 +91,34 @@ impl fmt::Display for Unread {
 const OF_A_MODEL: [&str; 6] = ["model_type", "hidden_size", "n_embd", "d_model", "text_config", "vocab_size"];
 
 /// What a text is, or all that it is: people paste an error together with their command, and blocks between fences.
-pub(super) fn recognise_all(text: &str) -> Vec<Recognised> {
+pub(super) fn recognise_all(text: &str, readers: Readers) -> Result<Vec<Recognised>, Needs> {
     // Every part may be as long as the whole.
     let is_long = text.len() > LIMITS.bytes;
     let parts = if is_long { vec![Cow::Borrowed(text)] } else { parts(text) };
-    let all: Vec<Recognised> = parts.iter().flat_map(|part| with_what_stands_around(part)).collect();
+    let mut all = Vec::new();
+    for part in parts {
+        all.extend(with_what_stands_around(&part, readers)?);
+    }
     let is_read = |one: &Recognised| !matches!(one, Recognised::Unread(_));
     if all.iter().any(is_read) {
-        return all.into_iter().filter(is_read).collect();
+        all.retain(is_read);
+        return Ok(all);
     }
-    vec![all.into_iter().next().unwrap_or(Recognised::Unread(Unread::Empty))]
+    Ok(vec![all.into_iter().next().unwrap_or(Recognised::Unread(Unread::Empty))])
 }
 
 /// A text, and of an error what stands around it, as far as that is read: what is not understood there is a log.
-fn with_what_stands_around(text: &str) -> Vec<Recognised> {
-    let whole = recognise(text);
-    let beside = match &whole {
-        Recognised::Memory(_) if text.len() <= LIMITS.bytes => out_of_memory::around_error(text),
-        _ => Vec::new(),
-    };
-    let beside = beside.iter().map(|part| recognise(part)).filter(|part| matches!(part, Recognised::Sections(_)));
-    beside.chain(iter::once(whole)).collect()
+fn with_what_stands_around(text: &str, readers: Readers) -> Result<Vec<Recognised>, Needs> {
+    let whole = recognise(text, readers)?;
+    let mut all = Vec::new();
+    if matches!(whole, Recognised::Memory(_)) && text.len() <= LIMITS.bytes {
+        for part in out_of_memory::around_error(text) {
+            let beside = recognise(&part, readers)?;
+            all.extend(Some(beside).filter(|part| matches!(part, Recognised::Sections(_))));
+        }
+    }
+    all.push(whole);
+    Ok(all)
 }
 
 /// What begins and ends a block of Markdown (<https://spec.commonmark.org/0.31.2/#fenced-code-blocks>).
@@ -148,8 +156,8 @@ fn parts(text: &str) -> Vec<Cow<'_, str>> {
 const PARTS: usize = 16;
 
 /// What a text is.
-pub(super) fn recognise(text: &str) -> Recognised {
-    let unread = |why| Recognised::Unread(why);
+pub(super) fn recognise(text: &str, readers: Readers) -> Result<Recognised, Needs> {
+    let unread = |why| Ok(Recognised::Unread(why));
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let trimmed = text.trim();
     if trimmed.is_empty() {
@@ -157,13 +165,13 @@ pub(super) fn recognise(text: &str) -> Recognised {
     }
     // A model’s file may be longer than others: lists of quantized layers.
     if trimmed.starts_with('{') {
-        return of_json(text);
+        return of_json(text, readers);
     }
     // Logs are long, and looking for a few words in them takes no time.
     if text.len() <= json::MAX_FILE_BYTES
         && let Some(found) = out_of_memory::read(text)
     {
-        return Recognised::Memory(Box::new(found));
+        return Ok(Recognised::Memory(Box::new(found)));
     }
     if text.len() > LIMITS.bytes {
         return unread(Unread::TooLong { length: text.len(), most: LIMITS.bytes });
@@ -172,49 +180,51 @@ pub(super) fn recognise(text: &str) -> Recognised {
         return unread(Unread::Binary);
     }
     if hub::is_id(trimmed) {
-        return Recognised::Name(trimmed.to_owned());
+        return Ok(Recognised::Name(trimmed.to_owned()));
     }
     if let Some(sections) = commands::of_python(text) {
-        return Recognised::Sections(sections);
+        return Ok(Recognised::Sections(sections));
     }
-    if let Some(read) = of_toml(text) {
-        return match read {
-            Ok(Some(section)) => Recognised::Sections(vec![section]),
+    if looks_like_toml(text) {
+        let read = readers.toml.ok_or(Needs::Toml)?;
+        return match read(text).map(of_document) {
+            Ok(Some(section)) => Ok(Recognised::Sections(vec![section])),
             Ok(None) => unread(Unread::Unknown(Some(syntax::Syntax::Toml))),
             Err(fault) => unread(Unread::Syntax(fault)),
         };
     }
     let commands = commands::sections(text);
     if let Some(sections) = commands.as_ref().filter(|sections| !sections.is_empty()) {
-        return Recognised::Sections(sections.clone());
+        return Ok(Recognised::Sections(sections.clone()));
     }
     match of_yaml(text) {
-        Ok(Some(section)) => Recognised::Sections(vec![section]),
+        Ok(Some(section)) => Ok(Recognised::Sections(vec![section])),
         Ok(None) => unread(Unread::Unknown(commands.map(|_| syntax::Syntax::Flags))),
         Err(fault) => unread(Unread::Syntax(fault)),
     }
 }
 
-fn of_json(text: &str) -> Recognised {
+fn of_json(text: &str, readers: Readers) -> Result<Recognised, Needs> {
     match json::read_file(text) {
-        Ok(value) => of_value(text, &value),
-        Err(fault) => Recognised::Unread(Unread::Json(hidden(fault))),
+        Ok(value) => of_value(text, &value, readers),
+        Err(fault) => Ok(Recognised::Unread(Unread::Json(hidden(fault)))),
     }
 }
 
 /// What a text in JSON is, of which this is the value.
-pub(super) fn of_value(text: &str, value: &Value) -> Recognised {
+fn of_value(text: &str, value: &Value, readers: Readers) -> Result<Recognised, Needs> {
     let told = told(&|key: &str| value.get(key).is_some());
     if OF_A_MODEL.iter().any(|key| value.get(key).is_some())
         && told.is_none_or(|row| row.tables.iter().all(|table| table.keys.is_empty()))
     {
-        return Recognised::Model(text.to_owned());
+        let read = readers.models.ok_or(Needs::Models)?;
+        return Ok(Recognised::Model(Box::new(read(text))));
     }
-    match told {
+    Ok(match told {
         Some(row) => Recognised::Sections(vec![Section::new(row.format, syntax::json::document(text, value.clone()))]),
         None if matches!(value, Value::Object(_)) => Recognised::Unread(Unread::Unknown(Some(syntax::Syntax::Json))),
         None => Recognised::Unread(Unread::Unknown(None)),
-    }
+    })
 }
 
 /// A fault of JSON, which may name a key, without what may be a secret.
@@ -225,8 +235,8 @@ fn hidden(mut fault: json::JsonError) -> json::JsonError {
     fault
 }
 
-/// The section that a text in TOML is; `None` where it does not look like TOML: no table, or no pair in one.
-fn of_toml(text: &str) -> Option<Result<Option<Section>, SyntaxError>> {
+/// Whether a text has a table of TOML and a pair in it.
+fn looks_like_toml(text: &str) -> bool {
     let is_table = |line: &str| {
         let name = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
         name.is_some_and(|name| {
@@ -237,7 +247,7 @@ fn of_toml(text: &str) -> Option<Result<Option<Section>, SyntaxError>> {
         line.split_once('=').is_some_and(|(key, _)| !key.trim().is_empty() && !key.contains(['"', '(', ':']))
     };
     let mut lines = text.lines().map(str::trim);
-    (lines.any(is_table) && lines.any(is_pair)).then(|| syntax::toml::read(text).map(of_document))
+    lines.any(is_table) && lines.any(is_pair)
 }
 
 /// The section that a text in YAML is; none where it is none of these formats.

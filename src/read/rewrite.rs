@@ -5,7 +5,7 @@
 
 use super::format::{Found, Key, OPTIMIZERS, Rule, Said};
 use super::recognise::{Recognised, Section, recognise_all};
-use super::{Inputs, Reading, Text, read};
+use super::{Inputs, Needs, Readers, Reading, Text};
 use crate::input::Input;
 use crate::{Field, Scenario, number, setting};
 
@@ -47,51 +47,60 @@ pub fn changes(before: &Scenario, after: &Scenario) -> Vec<(Input, String)> {
 /// assert_eq!(found.texts[0].1, file.replace("size: 1 #", "size: 4 #"));
 /// ```
 pub fn rewrite(texts: &[(&str, &str)], wanted: &[(Input, String)]) -> Rewritten {
+    with_readers(Readers::all(), texts, wanted).unwrap_or_default()
+}
+
+/// Gives texts back with these values of inputs, read by these readers.
+pub(super) fn with_readers(
+    readers: Readers,
+    texts: &[(&str, &str)],
+    wanted: &[(Input, String)],
+) -> Result<Rewritten, Needs> {
     let mut now: Vec<(&str, String)> = texts.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
-    let mut reading = read_all(&now);
+    let mut reading = read_all(&now, readers)?;
     let mut left = Vec::new();
     for (input, value) in wanted {
         if reading.inputs.get(input.key()) == Some(value.as_str()) {
             continue;
         }
-        match with(&now, &reading, input.key(), value) {
+        match with(&now, &reading, (input.key(), value), readers)? {
             Some(next) => (now, reading) = next,
             None => left.push(input.name()),
         }
     }
     let others = now.into_iter().zip(texts).filter(|((_, now), (_, before))| now != before);
-    Rewritten { texts: others.map(|((name, now), _)| (name.to_owned(), now)).collect(), left }
+    Ok(Rewritten { texts: others.map(|((name, now), _)| (name.to_owned(), now)).collect(), left })
 }
 
-fn read_all(texts: &[(&str, String)]) -> Reading {
+fn read_all(texts: &[(&str, String)], readers: Readers) -> Result<Reading, Needs> {
     let texts: Vec<Text> = texts.iter().map(|(name, text)| Text::file(name, text.as_bytes())).collect();
-    read(&texts)
+    readers.read(&texts)
 }
+
+/// Texts by name, and what they say.
+type Next<'a> = (Vec<(&'a str, String)>, Reading);
 
 /// The texts with one value, by the first line that can be changed or else added, and what they say then.
 fn with<'a>(
     texts: &[(&'a str, String)],
     before: &Reading,
-    key: &str,
-    value: &str,
-) -> Option<(Vec<(&'a str, String)>, Reading)> {
-    let sections: Vec<(usize, Section)> = texts
-        .iter()
-        .enumerate()
-        .flat_map(|(at, (_, text))| {
-            let found = recognise_all(text).into_iter().filter_map(|one| match one {
-                Recognised::Sections(sections) => Some(sections),
-                _ => None,
-            });
-            found.flatten().map(move |section| (at, section)).collect::<Vec<_>>()
-        })
-        .collect();
+    (key, value): (&str, &str),
+    readers: Readers,
+) -> Result<Option<Next<'a>>, Needs> {
+    let mut sections: Vec<(usize, Section)> = Vec::new();
+    for (at, (_, text)) in texts.iter().enumerate() {
+        for one in recognise_all(text, readers)? {
+            if let Recognised::Sections(found) = one {
+                sections.extend(found.into_iter().map(|section| (at, section)));
+            }
+        }
+    }
     let mut tried = 0;
     let mut is_it = |at: usize, text: String, rule: &Rule| {
         tried += 1;
         let mut next = texts.to_vec();
         next[at].1 = text;
-        let reading = (tried <= TRIED).then(|| read_all(&next))?;
+        let reading = if tried <= TRIED { read_all(&next, readers).ok()? } else { return None };
         says(before, &reading, (key, value), rule).then_some((next, reading))
     };
     for surely in [true, false] {
@@ -102,7 +111,7 @@ fn with<'a>(
                 for spelling in spellings(&found.rule, key, value, surely) {
                     let lines = changed(&texts[*at].1, entry.line, &entry.path, &spelling);
                     if let Some(next) = lines.into_iter().find_map(|text| is_it(*at, text, &found.rule)) {
-                        return Some(next);
+                        return Ok(Some(next));
                     }
                 }
             }
@@ -111,12 +120,12 @@ fn with<'a>(
             for (absent, spelling) in absent(section, key, value, surely) {
                 let lines = added(&texts[*at].1, absent.names.first().copied().unwrap_or_default(), &spelling);
                 if let Some(next) = lines.into_iter().find_map(|text| is_it(*at, text, &absent.rule)) {
-                    return Some(next);
+                    return Ok(Some(next));
                 }
             }
         }
     }
-    None
+    Ok(None)
 }
 
 /// Readings that are compared for one input at most: each takes as long as reading the texts.

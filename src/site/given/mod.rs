@@ -6,13 +6,18 @@
 
 mod view;
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
+use bmax::read::{Needs, Readers, Reading, Text};
 use leptos::prelude::*;
+use leptos::wasm_split::{SplitLoaderError, wasm_split};
 use wasm_bindgen::JsValue;
 
 use super::State;
 use super::mount::mount_frame;
+
+/// What a reader is told without a network.
+const NOT_FETCHED: &str = "What reads this could not be fetched. Reload the page and paste it again.";
 
 /// The id of the element of the page that says what was read.
 const PLACE: &str = "given";
@@ -20,19 +25,21 @@ const PLACE: &str = "given";
 thread_local! {
     /// What was given last, once anything was.
     static GIVEN: OnceCell<RwSignal<JsValue, LocalStorage>> = const { OnceCell::new() };
+    /// The readers that were fetched.
+    static READERS: Cell<Readers> = Cell::default();
 }
 
 /// Reads texts with their names, and takes over what they say.
 pub fn take(state: State, given: JsValue) {
     leptos::task::spawn_local(async move {
         if read(state, given).await.is_err() {
-            mount_frame(PLACE, || "What reads this could not be fetched. Reload the page and paste it again.");
+            mount_frame(PLACE, || NOT_FETCHED);
         }
     });
 }
 
-#[leptos::wasm_split::wasm_split(read, wasm_split_path = leptos::wasm_split, fallible)]
-fn read(state: State, given: JsValue) -> Result<(), leptos::wasm_split::SplitLoaderError> {
+#[wasm_split(read, wasm_split_path = leptos::wasm_split, fallible)]
+fn read(state: State, given: JsValue) -> Result<(), SplitLoaderError> {
     GIVEN.with(|last| match last.get() {
         Some(last) => last.set(given),
         None => {
@@ -41,4 +48,27 @@ fn read(state: State, given: JsValue) -> Result<(), leptos::wasm_split::SplitLoa
         }
     });
     Ok(())
+}
+
+/// Reads texts, and fetches the readers that they need.
+async fn reading(texts: &[Text<'_>]) -> Result<Reading, SplitLoaderError> {
+    loop {
+        let readers = READERS.get();
+        let more = match readers.read(texts) {
+            Ok(reading) => return Ok(reading),
+            Err(Needs::Toml) => toml(readers).await?,
+            Err(Needs::Models) => models(readers).await?,
+        };
+        READERS.set(more);
+    }
+}
+
+#[wasm_split(toml, wasm_split_path = leptos::wasm_split, fallible)]
+fn toml(readers: Readers) -> Result<Readers, SplitLoaderError> {
+    Ok(readers.with_toml())
+}
+
+#[wasm_split(models, wasm_split_path = leptos::wasm_split, fallible)]
+fn models(readers: Readers) -> Result<Readers, SplitLoaderError> {
+    Ok(readers.with_models())
 }

@@ -1,11 +1,14 @@
 //! What was read, in words, until it is sent away.
 
-use bmax::read::{self, About, Model, Reading, Rewritten, Text, Told};
+use bmax::read::{About, Model, Reading, Rewritten, Text, Told};
 use bmax::{Scenario, link, number};
-use js_sys::{Array, Reflect};
+use js_sys::{Array, Object, Reflect};
 use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos::wasm_split::SplitLoaderError;
 use wasm_bindgen::{JsCast, JsValue};
 
+use super::{NOT_FETCHED, READERS, reading};
 use crate::components::CopyButton;
 use crate::site::State;
 
@@ -21,6 +24,10 @@ struct Shown {
 }
 
 impl Shown {
+    fn not_fetched() -> Self {
+        Self { said: vec![NOT_FETCHED.to_owned()], told: Vec::new(), given: None }
+    }
+
     fn of(reading: &Reading, scenario: Scenario, texts: &[(String, String)]) -> Self {
         let mut said = reading.what_texts_are();
         let model = reading.model_words();
@@ -51,8 +58,15 @@ pub fn Given(
 ) -> impl IntoView {
     let shown = RwSignal::new(None::<Shown>);
     Effect::new(move |_| {
-        let texts = given.with(texts);
-        shown.set(untrack(|| take(state, &texts)));
+        let last = given.get();
+        spawn_local(async move {
+            let texts = texts(&last);
+            let reading = read(&texts).await;
+            // What waited for its reader is not taken over what was given since.
+            if given.with_untracked(|now| Object::is(now, &last)) {
+                shown.set(reading.map(|reading| take(state, &texts, reading)));
+            }
+        });
     });
     move || shown.get().map(|next| view! { <Notice state next dismiss=move |()| shown.set(None)/> })
 }
@@ -94,7 +108,7 @@ fn Section(told: Told) -> impl IntoView {
 #[component]
 fn GivenBack(state: State, texts: Vec<(String, String)>, taken: Scenario) -> impl IntoView {
     let back = RwSignal::new(None::<(String, Rewritten)>);
-    let changes = Memo::new(move |_| state.scenario.with(|now| read::changes(&taken, now)));
+    let changes = Memo::new(move |_| state.scenario.with(|now| bmax::read::changes(&taken, now)));
     // What was written is of another configuration now.
     Effect::new(move |_| {
         changes.track();
@@ -102,8 +116,9 @@ fn GivenBack(state: State, texts: Vec<(String, String)>, taken: Scenario) -> imp
     });
     let write = move |_| {
         let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-        let found = changes.with_untracked(|changes| read::rewrite(&texts, changes));
-        back.set(Some((told_back(&found), found)));
+        // Whatever reads the texts was fetched when they were read.
+        let found = changes.with_untracked(|changes| READERS.get().rewrite(&texts, changes));
+        back.set(found.ok().map(|found| (told_back(&found), found)));
     };
     view! {
         <div hidden=move || changes.with(Vec::is_empty)>
@@ -150,13 +165,15 @@ fn texts(given: &JsValue) -> Vec<(String, String)> {
     pairs.filter_map(|pair| Some((of(&pair, 0)?, of(&pair, 1)?))).collect()
 }
 
-/// Reads texts and takes over what they say; nothing is said of empty texts.
-fn take(state: State, texts: &[(String, String)]) -> Option<Shown> {
-    if texts.iter().all(|(_, text)| text.trim().is_empty()) {
-        return None;
-    }
+/// What texts say; nothing of empty ones.
+async fn read(texts: &[(String, String)]) -> Option<Result<Reading, SplitLoaderError>> {
     let all: Vec<_> = texts.iter().map(|(name, text)| Text::file(name, text.as_bytes())).collect();
-    let reading = read::read(&all);
+    if texts.iter().all(|(_, text)| text.trim().is_empty()) { None } else { Some(reading(&all).await) }
+}
+
+/// Takes over what texts say.
+fn take(state: State, texts: &[(String, String)], reading: Result<Reading, SplitLoaderError>) -> Shown {
+    let Ok(reading) = reading else { return Shown::not_fetched() };
     if reading.says_anything() {
         let now = state.scenario.get_untracked();
         let with_model = reading.own_model().map_or(now, |own| own.apply(now));
@@ -166,5 +183,5 @@ fn take(state: State, texts: &[(String, String)]) -> Option<Shown> {
         let said = reading.inputs.get("b").map(|_| after.with_batch(next.recipe.batch));
         state.scenario.set(said.unwrap_or(after));
     }
-    Some(Shown::of(&reading, state.scenario.get_untracked(), texts))
+    Shown::of(&reading, state.scenario.get_untracked(), texts)
 }

@@ -1,0 +1,61 @@
+//! Readers that few texts need, so that a page fetches each of them when such a text comes.
+
+use super::rewrite::{self, Rewritten};
+use super::syntax::{self, Document, SyntaxError};
+use super::{Reading, Text, reading, recognised};
+use crate::config_json::{self, ConfigError};
+use crate::input::Input;
+
+/// A reader of texts that gives this or a refusal.
+type Reads<T, E> = fn(&str) -> Result<T, E>;
+
+/// The readers that are there. YAML, JSON, commands, Python and error texts are always read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Readers {
+    pub(super) toml: Option<Reads<Document, SyntaxError>>,
+    pub(super) models: Option<Reads<config_json::Reading, ConfigError>>,
+}
+
+/// A reader that a text needs and that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// [`Readers::with_toml`].
+    Toml,
+    /// [`Readers::with_models`].
+    Models,
+}
+
+impl Readers {
+    /// All of them.
+    pub const fn all() -> Self {
+        Self { toml: None, models: None }.with_toml().with_models()
+    }
+
+    /// These, and the one of TOML.
+    #[must_use]
+    pub const fn with_toml(self) -> Self {
+        Self { toml: Some(syntax::toml::read), ..self }
+    }
+
+    /// These, and the one of models’ own `config.json`.
+    #[must_use]
+    pub const fn with_models(self) -> Self {
+        Self { models: Some(config_json::read), ..self }
+    }
+
+    /// Reads texts that belong together, as [`read`](super::read) does.
+    ///
+    /// # Errors
+    /// [`Needs`] for a text whose reader is not there. The same texts with that one as well are read, or need the other.
+    pub fn read(self, texts: &[Text]) -> Result<Reading, Needs> {
+        recognised(texts, self).map(|recognised| reading(texts, recognised))
+    }
+
+    /// Gives texts back with these values of inputs, as [`rewrite`](super::rewrite()) does.
+    ///
+    /// # Errors
+    /// [`Needs`] for a text whose reader is not there.
+    pub fn rewrite(self, texts: &[(&str, &str)], wanted: &[(Input, String)]) -> Result<Rewritten, Needs> {
+        rewrite::with_readers(self, texts, wanted)
+    }
+}
