@@ -240,6 +240,21 @@ fn is_file(word: &str) -> bool {
     [".yaml", ".yml", ".json", ".toml"].iter().any(|ending| word.to_ascii_lowercase().ends_with(ending))
 }
 
+/// The calls of Python whose arguments are read.
+fn calls(text: &str) -> Vec<python::Call> {
+    // A look for brackets behind the names is quicker than reading the text.
+    if !CALLS.iter().any(|(name, _)| text.match_indices(name).any(|(at, _)| text[at + name.len()..].starts_with('('))) {
+        return Vec::new();
+    }
+    let names: Vec<&'static str> = CALLS.iter().map(|(name, _)| *name).collect();
+    python::calls(text, &names)
+}
+
+/// Where calls of Python end whose arguments are read: the bytes behind the last argument and at the closing bracket.
+pub(super) fn ends_of_calls(text: &str) -> Vec<(usize, usize)> {
+    calls(text).iter().filter_map(|call| call.end).collect()
+}
+
 /// Classes and functions whose arguments say something, the longer names first.
 const CALLS: &[(&str, Format)] = &[
     ("FastLanguageModel.from_pretrained", Format::UnslothModel),
@@ -264,13 +279,8 @@ const CALLS: &[(&str, Format)] = &[
 
 /// The sections of a Python program; none where it has no call that says anything.
 pub(super) fn of_python(text: &str) -> Option<Vec<Section>> {
-    // A look for brackets behind the names is quicker than reading the text.
-    if !CALLS.iter().any(|(name, _)| text.match_indices(name).any(|(at, _)| text[at + name.len()..].starts_with('('))) {
-        return None;
-    }
-    let names: Vec<&'static str> = CALLS.iter().map(|(name, _)| *name).collect();
     let mut sections = Vec::new();
-    for call in python::calls(text, &names) {
+    for call in calls(text) {
         let Some((_, format)) = CALLS.iter().find(|(name, _)| *name == call.name) else { continue };
         // Tokenizers and configurations are loaded by the same name.
         let loads = *format == Format::FromPretrained;

@@ -5,7 +5,7 @@
 
 use super::format::{Found, Key, OPTIMIZERS, Rule, Said};
 use super::recognise::{Recognised, Section, recognise_all};
-use super::{Inputs, Needs, Readers, Reading, Text};
+use super::{Inputs, Needs, Readers, Reading, Text, commands};
 use crate::input::Input;
 use crate::{Field, Scenario, number, setting};
 
@@ -117,8 +117,14 @@ fn with<'a>(
             }
         }
         for (at, section) in &sections {
+            let text = &texts[*at].1;
+            let calls = if section.is_call { commands::ends_of_calls(text) } else { Vec::new() };
             for (absent, spelling) in absent(section, key, value, surely) {
-                let lines = added(&texts[*at].1, absent.names.first().copied().unwrap_or_default(), &spelling);
+                let name = absent.names.first().copied().unwrap_or_default();
+                let lines = match calls.as_slice() {
+                    [] => added(text, name, &spelling),
+                    calls => with_argument(text, calls, name, &spelling),
+                };
                 if let Some(next) = lines.into_iter().find_map(|text| is_it(*at, text, &absent.rule)) {
                     return Ok(Some(next));
                 }
@@ -280,6 +286,28 @@ fn added(text: &str, path: &str, spelling: &str) -> Vec<String> {
         all.push(format!("{body} --{path} {word}{}", &text[body.len()..]));
         if table.is_empty() {
             all.push(format!("{body}\n{name}: {word}\n"));
+        }
+    }
+    all
+}
+
+/// A text of Python with one argument more at the end of one of its calls, in every way in which its value may be written.
+/// A call of several lines gets a line more, with the indentation of the last one.
+fn with_argument(text: &str, calls: &[(usize, usize)], name: &str, spelling: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for word in written(spelling) {
+        for (last, close) in calls {
+            let (before, between, behind) = (&text[..*last], &text[*last..*close], &text[*close..]);
+            let comma = if before.ends_with([',', '(']) { "" } else { "," };
+            all.push(match between.split_once('\n') {
+                Some((comment, rest)) => {
+                    let line = before.rsplit('\n').next().unwrap_or_default();
+                    let indent: String = line.chars().take_while(|c| c.is_whitespace()).collect();
+                    format!("{before}{comma}{comment}\n{indent}{name}={word},\n{rest}{behind}")
+                }
+                None if before.ends_with('(') => format!("{before}{name}={word}{between}{behind}"),
+                None => format!("{before}{comma} {name}={word}{between}{behind}"),
+            });
         }
     }
     all

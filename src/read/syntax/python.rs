@@ -17,6 +17,8 @@ pub(crate) struct Call {
     pub(crate) expressions: Vec<(String, usize)>,
     /// The first argument, where it has no name and is a text: what `from_pretrained` is asked for.
     pub(crate) first: Option<String>,
+    /// Where the last argument, or the comma behind it, ends, and where the closing bracket stands, as bytes of the text.
+    pub(crate) end: Option<(usize, usize)>,
 }
 
 /// How many calls are read. Calls inside of one another are passed over once for each of them.
@@ -55,6 +57,8 @@ enum Kind<'a> {
 struct Token<'a> {
     kind: Kind<'a>,
     line: usize,
+    /// Its first byte, and the one behind its last.
+    place: (usize, usize),
 }
 
 fn tokens(text: &str) -> Vec<Token<'_>> {
@@ -72,7 +76,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
             b'#' => at += bytes[at..].iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len() - at),
             b'"' | b'\'' => {
                 let (content, end) = quoted(text, at);
-                tokens.push(Token { kind: Kind::Text(content), line });
+                tokens.push(Token { kind: Kind::Text(content), line, place: (start, end) });
                 line += bytes[at..end].iter().filter(|byte| **byte == b'\n').count();
                 at = end;
             }
@@ -84,7 +88,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
                 // r"…" and f"…" are texts with a letter before them.
                 let name = &text[start..at];
                 if !(name.len() <= 2 && bytes.get(at).is_some_and(|b| matches!(b, b'"' | b'\''))) {
-                    tokens.push(Token { kind: Kind::Name(name.trim_end_matches('.')), line });
+                    tokens.push(Token { kind: Kind::Name(name.trim_end_matches('.')), line, place: (start, at) });
                 }
             }
             byte if byte.is_ascii_digit() || byte == b'.' && bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => {
@@ -95,11 +99,11 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
                 {
                     at += 1;
                 }
-                tokens.push(Token { kind: Kind::Number(&text[start..at]), line });
+                tokens.push(Token { kind: Kind::Number(&text[start..at]), line, place: (start, at) });
             }
             byte => {
-                tokens.push(Token { kind: Kind::Sign(byte), line });
                 at += text[at..].chars().next().map_or(1, char::len_utf8);
+                tokens.push(Token { kind: Kind::Sign(byte), line, place: (start, at) });
             }
         }
     }
@@ -184,7 +188,8 @@ impl<'a> Reader<'a> {
     /// The arguments behind an opening bracket.
     fn call(&mut self, name: &'static str, owner: &str, line: usize) -> Call {
         let owner = owner.to_owned();
-        let mut call = Call { name, owner, line, document: Document::default(), expressions: Vec::new(), first: None };
+        let document = Document::default();
+        let mut call = Call { name, owner, line, document, expressions: Vec::new(), first: None, end: None };
         let mut place = 0;
         while self.at < self.tokens.len() && !self.is(0, b')') {
             let line = self.tokens[self.at].line;
@@ -211,6 +216,7 @@ impl<'a> Reader<'a> {
             self.rest_of_argument();
             place += 1;
         }
+        call.end = self.tokens.get(self.at).map(|closing| (self.tokens[self.at - 1].place.1, closing.place.0));
         call
     }
 

@@ -48,6 +48,17 @@ fn json_toml_commands_and_python_are_given_back_too() {
                   gradient_checkpointing=True,\n)\n";
     assert_eq!(given_back(python, "b=1").0, python.replace("size=2,", "size=1,"));
     assert_eq!(given_back(python, "recompute=none").0, python.replace("=True", "=False"));
+    // An argument more, behind the comment of the last one, and in a call of one line.
+    assert_eq!(
+        given_back(python, "accum=4").0,
+        python.replace("=True,\n", "=True,\n    gradient_accumulation_steps=4,\n")
+    );
+    let python = "peft_config = LoraConfig(r=16)\nargs = SFTConfig(\n    max_length=2048,\n    output_dir=f\"out-{name}\"  # (here)\n)\n";
+    assert_eq!(
+        given_back(python, "b=2").0,
+        python.replace("name}\"  # (here)\n", "name}\",  # (here)\n    per_device_train_batch_size=2,\n")
+    );
+    assert_eq!(given_back(python, "targets=all").0, python.replace("r=16", "r=16, target_modules=\"all-linear\""));
     let toml = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n\n[training]\nlocal_batch_size = 1 # each\nseq_len = 8192\n\n[parallelism]\n\
                 tensor_parallel_degree = 1\n";
     assert_eq!(given_back(toml, "s=4096").0, toml.replace("seq_len = 8192", "seq_len = 4096"));
