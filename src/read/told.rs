@@ -71,7 +71,7 @@ impl Reading {
     /// What each text is.
     pub fn what_texts_are(&self) -> Vec<String> {
         let said = self.texts.iter().map(|text| {
-            let name = if text.name.is_empty() { "what was pasted" } else { &text.name };
+            let name = if text.name.is_empty() { "The pasted text" } else { &text.name };
             format!("{name}: {}", text.kind.words().join("; "))
         });
         said.collect()

@@ -185,5 +185,11 @@ fn is_number(word: &str) -> bool {
     let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
     digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         && word.len() < 40
-        && word.replace('_', "").parse::<f64>().is_ok_and(f64::is_finite)
+        && is_decimal(&word.replace('_', ""))
+}
+
+/// Whether a text is a decimal number without spaces or commas. The standard library's parser would bring 13 kB of tables to
+/// the page; [`number::parse`] has none.
+pub(super) fn is_decimal(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte)) && number::parse(text).is_ok()
 }

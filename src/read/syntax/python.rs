@@ -1,7 +1,7 @@
 //! Calls in a Python text and their keyword arguments, by a tolerant lexer: numbers, texts, lists, dictionaries and names
 //! that a literal was assigned to before. Nothing is run, and an argument that only a run would know is an expression.
 
-use super::{Document, LIMITS, Tree};
+use super::{Document, LIMITS, Tree, is_decimal};
 use crate::json::Value;
 
 /// A call of one of the names that were asked for.
@@ -327,6 +327,5 @@ fn is_asking(name: &str) -> bool {
 
 fn number(text: &str, below_zero: bool) -> Option<Value> {
     let digits = text.replace('_', "");
-    digits.parse::<f64>().ok().filter(|number| number.is_finite())?;
-    Some(Value::Number(if below_zero { format!("-{digits}") } else { digits }))
+    is_decimal(&digits).then(|| Value::Number(if below_zero { format!("-{digits}") } else { digits.clone() }))
 }

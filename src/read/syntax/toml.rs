@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Document, Fault, LIMITS, Syntax, SyntaxError, Tree};
+use super::{Document, Fault, LIMITS, Syntax, SyntaxError, Tree, is_decimal};
 use crate::json::Value;
 
 /// The entries of a text.
@@ -61,8 +61,9 @@ impl Reader {
                 radix => i64::from_str_radix(number.as_str(), radix)
                     .map_or(Value::NotFinite, |whole| Value::Number(whole.to_string())),
             }),
-            DeValue::Float(number) => Tree::Leaf(match number.as_str().parse::<f64>() {
-                Ok(number) if number.is_finite() => Value::Number(number.to_string()),
+            // Infinity and what is no number are words.
+            DeValue::Float(number) => Tree::Leaf(match number.as_str().trim_start_matches('+') {
+                number if is_decimal(number) => Value::Number(number.to_owned()),
                 _ => Value::NotFinite,
             }),
             DeValue::Boolean(on) => Tree::Leaf(Value::Bool(*on)),

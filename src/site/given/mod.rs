@@ -8,7 +8,8 @@ mod view;
 
 use std::cell::{Cell, OnceCell};
 
-use bmax::read::{Needs, Readers, Reading, Text};
+use bmax::input::Input;
+use bmax::read::{Needs, Readers, Reading, Rewritten, Text};
 use leptos::prelude::*;
 use leptos::wasm_split::{SplitLoaderError, wasm_split};
 use wasm_bindgen::JsValue;
@@ -71,4 +72,11 @@ fn toml(readers: Readers) -> Result<Readers, SplitLoaderError> {
 #[wasm_split(models, wasm_split_path = leptos::wasm_split, fallible)]
 fn models(readers: Readers) -> Result<Readers, SplitLoaderError> {
     Ok(readers.with_models())
+}
+
+/// Gives texts back that were read, with these values of inputs. Whatever reads them was fetched then.
+#[wasm_split(rewrite, wasm_split_path = leptos::wasm_split, fallible)]
+fn rewritten(texts: Vec<(String, String)>, wanted: Vec<(Input, String)>) -> Result<Rewritten, SplitLoaderError> {
+    let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    Ok(READERS.get().rewrite(&texts, &wanted).unwrap_or_default())
 }

@@ -8,7 +8,7 @@ use leptos::task::spawn_local;
 use leptos::wasm_split::SplitLoaderError;
 use wasm_bindgen::{JsCast, JsValue};
 
-use super::{NOT_FETCHED, READERS, reading};
+use super::{NOT_FETCHED, reading, rewritten};
 use crate::components::CopyButton;
 use crate::site::State;
 
@@ -115,10 +115,17 @@ fn GivenBack(state: State, texts: Vec<(String, String)>, taken: Scenario) -> imp
         back.set(None);
     });
     let write = move |_| {
-        let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-        // Whatever reads the texts was fetched when they were read.
-        let found = changes.with_untracked(|changes| READERS.get().rewrite(&texts, changes));
-        back.set(found.ok().map(|found| (told_back(&found), found)));
+        let (texts, wanted) = (texts.clone(), changes.get_untracked());
+        spawn_local(async move {
+            let next = match rewritten(texts, wanted.clone()).await {
+                Ok(found) => (told_back(&found), found),
+                Err(_) => (NOT_FETCHED.to_owned(), Rewritten::default()),
+            };
+            // The reader may have changed more meanwhile.
+            if changes.with_untracked(|now| *now == wanted) {
+                back.set(Some(next));
+            }
+        });
     };
     view! {
         <div hidden=move || changes.with(Vec::is_empty)>
