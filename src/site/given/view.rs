@@ -63,8 +63,8 @@ pub fn Given(
             let texts = texts(&last);
             let reading = read(&texts).await;
             // What waited for its reader is not taken over what was given since.
-            if given.with_untracked(|now| Object::is(now, &last)) {
-                shown.set(reading.map(|reading| take(state, &texts, reading)));
+            if given.try_with_untracked(|now| Object::is(now, &last)) == Some(true) {
+                shown.try_set(reading.map(|reading| take(state, &texts, reading)));
             }
         });
     });
@@ -121,9 +121,9 @@ fn GivenBack(state: State, texts: Vec<(String, String)>, taken: Scenario) -> imp
                 Ok(found) => (told_back(&found), found),
                 Err(_) => (NOT_FETCHED.to_owned(), Rewritten::default()),
             };
-            // The reader may have changed more meanwhile.
-            if changes.with_untracked(|now| *now == wanted) {
-                back.set(Some(next));
+            // The reader may have changed more meanwhile, or sent the message away.
+            if changes.try_with_untracked(|now| *now == wanted) == Some(true) {
+                back.try_set(Some(next));
             }
         });
     };
