@@ -457,25 +457,21 @@ impl Claims {
         }
         if self.is(Fact::TiledLoss) {
             // trl takes Liger’s kernels for layers alone beside its own head (`SFTTrainer.__init__`, trl 1.16.0).
-            to.0.retain(|(key, _)| *key != "loss");
-            to.say("loss", "tiled");
+            to.say_instead("loss", "tiled");
         } else if self.is(Fact::FusedLoss) || liger && !self.is(Fact::LigerLinear(false)) {
             // Liger has no such kernel for logits that are asked for in another way.
-            to.0.retain(|(key, _)| *key != "loss");
-            to.say("loss", "fused");
+            to.say_instead("loss", "fused");
         } else if liger && self.is(Fact::LigerCrossEntropy(true)) {
             to.say("loss", "kernel-inplace");
         } else if self.is(Fact::Liger(false)) {
             to.say("loss", "plain");
         }
         if self.link("optimizer") == Some("sgd") && self.is(Fact::Momentum(true)) {
-            to.0.retain(|(key, _)| *key != "optimizer");
-            to.say("optimizer", "momentum");
+            to.say_instead("optimizer", "momentum");
         }
         if let Some(own) = self.fact(|fact| if let Fact::OwnOptimizer(own) = fact { Some(own) } else { None }) {
             let is_small = self.link("optimizer").is_some_and(|named| named.starts_with("adam8bit"));
-            to.0.retain(|(key, _)| *key != "optimizer");
-            to.say(
+            to.say_instead(
                 "optimizer",
                 match own {
                     OwnOptimizer::Galore if is_small => "galore-8bit",
@@ -486,12 +482,10 @@ impl Claims {
             );
         }
         if self.is(Fact::StepsInBackward(true)) {
-            to.0.retain(|(key, _)| *key != "step");
-            to.say("step", "in-backward");
+            to.say_instead("step", "in-backward");
         }
         if self.is(Fact::AdaptsFeedForward(true)) {
-            to.0.retain(|(key, _)| *key != "targets");
-            to.say("targets", "all");
+            to.say_instead("targets", "all");
         }
         if self.is(Fact::Flattened(true)) && !self.is(Fact::Packed(true)) {
             to.say("lengths", "flattened");
@@ -575,5 +569,11 @@ impl Inputs {
         if self.get(key).is_none() {
             self.0.push((key, value.into()));
         }
+    }
+
+    /// Says a parameter in the place of what a key said of it.
+    fn say_instead(&mut self, key: &'static str, value: impl Into<String>) {
+        self.0.retain(|(said, _)| *said != key);
+        self.say(key, value);
     }
 }

@@ -225,13 +225,17 @@ struct Placed {
 
 /// Reads texts that belong together. The order in which they come makes no difference.
 pub fn read(texts: &[Text]) -> Reading {
-    Readers::all().read(texts).unwrap_or_else(|_| reading(&[], Vec::new()))
+    Readers::all().read(texts).unwrap_or_else(|_| reading(RecognisedTexts::default()))
 }
 
-/// What texts are, each with the name of its own, in an order that does not depend on theirs.
-fn recognised(texts: &[Text], readers: Readers) -> Result<Vec<(String, Recognised)>, Needs> {
+/// Names of texts in their order, and what each text is, under its name.
+type RecognisedTexts = (Vec<String>, Vec<(String, Recognised)>);
+
+/// Recognises texts, in an order that does not depend on theirs.
+fn recognised(texts: &[Text], readers: Readers) -> Result<RecognisedTexts, Needs> {
     let mut texts: Vec<(String, &[u8])> = texts.iter().map(|text| (secrets::file(text.name), text.bytes)).collect();
     texts.sort();
+    let mut names = Vec::new();
     let mut all = Vec::new();
     for (name, bytes) in texts {
         let found = match std::str::from_utf8(bytes) {
@@ -239,14 +243,13 @@ fn recognised(texts: &[Text], readers: Readers) -> Result<Vec<(String, Recognise
             Err(_) => vec![Recognised::Unread(Unread::Binary)],
         };
         all.extend(found.into_iter().map(|recognised| (name.clone(), recognised)));
+        names.push(name);
     }
-    Ok(all)
+    Ok((names, all))
 }
 
-/// What texts say together.
-fn reading(texts: &[Text], recognised: Vec<(String, Recognised)>) -> Reading {
-    let mut names: Vec<String> = texts.iter().map(|text| secrets::file(text.name)).collect();
-    names.sort();
+/// Puts together what recognised texts say.
+fn reading((names, recognised): RecognisedTexts) -> Reading {
     let mut kinds = Vec::new();
     let mut sections = Vec::new();
     let mut model = Model::NotNamed;

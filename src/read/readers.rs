@@ -48,7 +48,7 @@ impl Readers {
     /// # Errors
     /// [`Needs`] for a text whose reader is not there. The same texts with that one as well are read, or need the other.
     pub fn read(self, texts: &[Text]) -> Result<Reading, Needs> {
-        recognised(texts, self).map(|recognised| reading(texts, recognised))
+        recognised(texts, self).map(reading)
     }
 
     /// Gives texts back with these values of inputs, as [`rewrite`](super::rewrite()) does.

@@ -327,5 +327,8 @@ fn is_asking(name: &str) -> bool {
 
 fn number(text: &str, below_zero: bool) -> Option<Value> {
     let digits = text.replace('_', "");
-    is_decimal(&digits).then(|| Value::Number(if below_zero { format!("-{digits}") } else { digits.clone() }))
+    if !is_decimal(&digits) {
+        return None;
+    }
+    Some(Value::Number(if below_zero { format!("-{digits}") } else { digits }))
 }
