@@ -22,6 +22,12 @@ fn one_kind_of_layer(scenario: &Scenario) -> bool {
     scenario.model.experts.count == 0 || scenario.model.experts.dense_layers == 0
 }
 
+/// Whether gathered elements are counted up to a number of them, at the mean width of all weights, as DeepSpeed keeps up to
+/// 1,000,000,000: beside weights of one byte or less the mean falls as the number of those weights grows.
+fn gathers_by_count(scenario: &Scenario) -> bool {
+    scenario.cluster.engine == Engine::DeepSpeed && scenario.recipe.adapter.is_quantized()
+}
+
 /// What ZeRO 3 may cost and no weaker stage does: the weights it gathers, or keeps for a group, are a copy beside
 /// the shards, and they come and go, which leaves gaps. A model that is little more than one layer gathers all it has and gains nothing.
 fn beside_the_shards(scenario: &Scenario) -> f64 {
@@ -44,6 +50,7 @@ fn entry(scenario: &Scenario, name: &str) -> f64 {
 /// That memory does not fall where a size grows by a factor.
 fn rises(scenario: &Scenario, field: Field, factor: f64) -> Result<(), TestCaseError> {
     prop_assume!(one_kind_of_layer(scenario));
+    prop_assume!(!gathers_by_count(scenario));
     let grown = (scenario.number(field) * factor).min(field.bound().max);
     let grown = if field.bound().whole { grown.floor() } else { grown };
     let larger = scenario.with_number(field, grown).expect("in range");
@@ -253,7 +260,7 @@ of_every_scenario! {
             }
             // Without recomputation PPO fills a cache with copies of keys and values, which frees a packed product; with it
             // the packed product is kept (`DynamicLayer` in transformers/cache_utils.py, 5.23.0).
-            if scenario.task.kind == TaskKind::Ppo && scenario.model.packing == Packing::Packed {
+            if scenario.task.kind == TaskKind::Ppo && scenario.model.packing != Packing::Separate {
                 continue;
             }
             let [mut more, mut less] = [scenario; 2];
@@ -318,6 +325,7 @@ of_every_scenario! {
     fn grouped_queries_take_no_more_than_one_key_for_each_query(scenario in counted) {
         // A side of a matrix that is too long has no preconditioner, and fewer keys make it shorter.
         prop_assume!(!matches!(scenario.recipe.optimizer, Optimizer::Soap | Optimizer::Shampoo));
+        prop_assume!(!gathers_by_count(&scenario));
         let mut each = scenario;
         each.model.kv_heads = each.model.heads;
         prop_assert!(at_least(peak(&each), peak(&scenario)));
@@ -378,9 +386,11 @@ of_every_scenario! {
             // It is a multiple of the context-parallel size, and the next one is too long for the memory or for learned positions.
             let next = sequence + scenario.cluster.context_parallel;
             if f64::from(next) <= Field::Sequence.bound().max {
+                let known = at.conflicts().len();
                 at.recipe.sequence = next;
-                let is_beyond = at.longest_positions().is_some_and(|most| next > most);
-                prop_assert!(is_beyond || at_least(peak(&at), at.usable().get()));
+                // Padding to a multiple may go past the table of positions before the tokens do.
+                let is_refused = at.conflicts().len() > known;
+                prop_assert!(is_refused || at_least(peak(&at), at.usable().get()));
             }
         }
         if let Some(memory) = least_memory(&scenario, batch) {
