@@ -1,17 +1,20 @@
-//! Readers that few texts need, so that a page fetches each of them when such a text comes.
+//! Readers of one kind of text each, so that a page fetches each of them when such a text comes.
 
 use super::rewrite::{self, Rewritten};
 use super::syntax::{self, Document, SyntaxError};
 use super::{Reading, Text, reading, recognised};
 use crate::config_json::{self, ConfigError};
 use crate::input::Input;
+use crate::json::{self, JsonError, Value};
 
 /// A reader of texts that gives this or a refusal.
 type Reads<T, E> = fn(&str) -> Result<T, E>;
 
-/// The readers that are there. YAML, JSON, commands, Python and error texts are always read.
+/// The readers that are there. Commands, Python and error texts are always read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Readers {
+    pub(super) json: Option<Reads<Value, JsonError>>,
+    pub(super) yaml: Option<Reads<Option<Document>, SyntaxError>>,
     pub(super) toml: Option<Reads<Document, SyntaxError>>,
     pub(super) models: Option<Reads<config_json::Reading, ConfigError>>,
 }
@@ -19,6 +22,10 @@ pub struct Readers {
 /// A reader that a text needs and that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
+    /// [`Readers::with_json`].
+    Json,
+    /// [`Readers::with_yaml`].
+    Yaml,
     /// [`Readers::with_toml`].
     Toml,
     /// [`Readers::with_models`].
@@ -28,7 +35,19 @@ pub enum Needs {
 impl Readers {
     /// All of them.
     pub const fn all() -> Self {
-        Self { toml: None, models: None }.with_toml().with_models()
+        Self { json: None, yaml: None, toml: None, models: None }.with_json().with_yaml().with_toml().with_models()
+    }
+
+    /// These, and the one of JSON.
+    #[must_use]
+    pub const fn with_json(self) -> Self {
+        Self { json: Some(json::read_file), ..self }
+    }
+
+    /// These, and the one of YAML.
+    #[must_use]
+    pub const fn with_yaml(self) -> Self {
+        Self { yaml: Some(syntax::yaml::read), ..self }
     }
 
     /// These, and the one of TOML.
@@ -46,7 +65,7 @@ impl Readers {
     /// Reads texts that belong together, as [`read`](super::read) does.
     ///
     /// # Errors
-    /// [`Needs`] for a text whose reader is not there. The same texts with that one as well are read, or need the other.
+    /// [`Needs`] for a text whose reader is not there. The same texts with that one as well are read, or need another.
     pub fn read(self, texts: &[Text]) -> Result<Reading, Needs> {
         recognised(texts, self).map(reading)
     }

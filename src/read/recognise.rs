@@ -197,7 +197,7 @@ pub(super) fn recognise(text: &str, readers: Readers) -> Result<Recognised, Need
     if let Some(sections) = commands.as_ref().filter(|sections| !sections.is_empty()) {
         return Ok(Recognised::Sections(sections.clone()));
     }
-    match of_yaml(text) {
+    match of_yaml(text, readers)? {
         Ok(Some(section)) => Ok(Recognised::Sections(vec![section])),
         Ok(None) => unread(Unread::Unknown(commands.map(|_| syntax::Syntax::Flags))),
         Err(fault) => unread(Unread::Syntax(fault)),
@@ -205,7 +205,8 @@ pub(super) fn recognise(text: &str, readers: Readers) -> Result<Recognised, Need
 }
 
 fn of_json(text: &str, readers: Readers) -> Result<Recognised, Needs> {
-    match json::read_file(text) {
+    let read = readers.json.ok_or(Needs::Json)?;
+    match read(text) {
         Ok(value) => of_value(text, &value, readers),
         Err(fault) => Ok(Recognised::Unread(Unread::Json(hidden(fault)))),
     }
@@ -251,23 +252,22 @@ fn looks_like_toml(text: &str) -> bool {
 }
 
 /// The section that a text in YAML is; none where it is none of these formats.
-pub(super) fn of_yaml(text: &str) -> Result<Option<Section>, SyntaxError> {
+pub(super) fn of_yaml(text: &str, readers: Readers) -> Result<Result<Option<Section>, SyntaxError>, Needs> {
     // A text without a name in front of a colon is no configuration, whatever else is wrong with it.
     let is_name = |key: &str| {
         !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.\"'".contains(&byte))
     };
     let names = text.lines().filter(|line| line.split_once(':').is_some_and(|(key, _)| is_name(key.trim()))).count();
     if names == 0 {
-        return Ok(None);
+        return Ok(Ok(None));
     }
-    let document = match syntax::yaml::read(text) {
-        Ok(Some(document)) => document,
-        Ok(None) => return Ok(None),
+    let read = readers.yaml.ok_or(Needs::Yaml)?;
+    Ok(match read(text) {
+        Ok(document) => Ok(document.and_then(of_document)),
         // Prose has colons as well.
-        Err(_) if names < 2 => return Ok(None),
-        Err(fault) => return Err(fault),
-    };
-    Ok(of_document(document))
+        Err(_) if names < 2 => Ok(None),
+        Err(fault) => Err(fault),
+    })
 }
 
 /// The section that entries without a name of their program are.

@@ -225,7 +225,7 @@ fn before(text: &str, words: &str) -> Option<Bytes> {
 /// A size of a number and its unit, as in “2.00 GiB”, or both in one word.
 fn size(number: &str, unit: &str) -> Option<Bytes> {
     let digits = number.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(number.len());
-    let value: f64 = number[..digits].parse().ok()?;
+    let value = crate::number::parse(&number[..digits]).ok()?;
     let unit = if digits < number.len() { &number[digits..] } else { unit };
     let unit = unit.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
     // PyTorch means powers of 1,024 whatever it calls them.

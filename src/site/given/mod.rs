@@ -57,11 +57,23 @@ async fn reading(texts: &[Text<'_>]) -> Result<Reading, SplitLoaderError> {
         let readers = READERS.get();
         let more = match readers.read(texts) {
             Ok(reading) => return Ok(reading),
+            Err(Needs::Json) => json(readers).await?,
+            Err(Needs::Yaml) => yaml(readers).await?,
             Err(Needs::Toml) => toml(readers).await?,
             Err(Needs::Models) => models(readers).await?,
         };
         READERS.set(more);
     }
+}
+
+#[wasm_split(json, wasm_split_path = leptos::wasm_split, fallible)]
+fn json(readers: Readers) -> Result<Readers, SplitLoaderError> {
+    Ok(readers.with_json())
+}
+
+#[wasm_split(yaml, wasm_split_path = leptos::wasm_split, fallible)]
+fn yaml(readers: Readers) -> Result<Readers, SplitLoaderError> {
+    Ok(readers.with_yaml())
 }
 
 #[wasm_split(toml, wasm_split_path = leptos::wasm_split, fallible)]
