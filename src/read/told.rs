@@ -135,7 +135,7 @@ impl Reading {
             Kind::Refused(refusal) => Some((text, refusal.to_string())),
             _ => None,
         })?;
-        let name = if text.name.is_empty() { "what was pasted" } else { &text.name };
+        let name = if text.name.is_empty() { "what was pasted cannot be read" } else { &text.name };
         Some(format!("{name}: {why}"))
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::facts::{Count, Fact, Half, Loaded, Shards};
 use super::Rule::{Count as Counts, Model, Number, Rank, Share, Targets, Words};
-use super::Said::{self, Link, NotCounted, Nothing};
+use super::Said::{self, Link, Nothing};
 use super::{Format, Row, Table, key, open, switch};
 
 pub(super) static ROW: Row = Row {
@@ -18,11 +18,22 @@ const ULYSSES: &str = "Ulysses divides the heads of attention over GPUs";
 const TOKENS: &str =
     "a micro-batch of so many tokens, whatever its sequences: ppo_micro_batch_size_per_gpu then says nothing";
 const OFF: Said = Nothing;
+/// What an actor on Megatron-LM is (config/engine/megatron.yaml, which has its distributed optimizer on).
+const MEGATRON: Said = Link("engine=megatron&step=fused&kernels=fused&precision=bf16&grad=32&zero=1");
 
 static CONFIG: Table = Table {
     source: "verl 0.9.1, trainer/config/, ppo_trainer.yaml and the groups that it takes",
     is_of_scripts: false,
     keys: &[
+        open(
+            &["config_name"],
+            Words(&[
+                ("ppo_megatron_trainer", MEGATRON),
+                ("ppo_megatron_trainer.yaml", MEGATRON),
+                ("ppo_trainer", Nothing),
+                ("ppo_trainer.yaml", Nothing),
+            ]),
+        ),
         open(&["actor_rollout_ref.model.path"], Model),
         key(
             &["algorithm.adv_estimator"],
@@ -62,8 +73,17 @@ static CONFIG: Table = Table {
             Words(&[
                 ("fsdp", Said::Fact(Fact::Shards(Shards::Fsdp))),
                 ("fsdp2", Said::Fact(Fact::Shards(Shards::Fsdp))),
-                ("megatron", NotCounted("Megatron-LM divides the model; its own settings are not read here")),
+                ("megatron", MEGATRON),
             ]),
+        ),
+        open(&["actor_rollout_ref.actor.megatron.tensor_model_parallel_size"], Number("tp")),
+        open(&["actor_rollout_ref.actor.megatron.pipeline_model_parallel_size"], Number("pp")),
+        open(&["actor_rollout_ref.actor.megatron.virtual_pipeline_model_parallel_size"], Number("vpp")),
+        open(&["actor_rollout_ref.actor.megatron.context_parallel_size"], Number("cp")),
+        open(&["actor_rollout_ref.actor.megatron.expert_model_parallel_size"], Number("ep")),
+        open(
+            &["actor_rollout_ref.actor.megatron.sequence_parallel"],
+            Words(&[("true", Link("sp=on")), ("false", Link("sp=off"))]),
         ),
         key(
             &["actor_rollout_ref.actor.fsdp_config.model_dtype"],
@@ -99,7 +119,7 @@ static CONFIG: Table = Table {
         open(&["actor_rollout_ref.model.use_fused_kernels"], Words(&switch(Said::Fact(Fact::FusedLoss), Nothing))),
         open(&["actor_rollout_ref.model.use_liger"], Words(&switch(Said::Fact(Fact::LigerNorms(true)), Nothing))),
     ],
-    no_matter: "data.* trainer.* algorithm.* actor_rollout_ref.actor.optim.* actor_rollout_ref.actor.kl_* actor_rollout_ref.actor.clip_* \
+    no_matter: "config_path data.* trainer.* algorithm.* actor_rollout_ref.actor.optim.* actor_rollout_ref.actor.kl_* actor_rollout_ref.actor.clip_* \
         actor_rollout_ref.actor.entropy_coeff actor_rollout_ref.actor.loss_agg_mode actor_rollout_ref.actor.ppo_epochs \
         actor_rollout_ref.actor.shuffle actor_rollout_ref.actor.grad_clip actor_rollout_ref.actor.checkpoint.* actor_rollout_ref.actor.policy_loss.* \
         actor_rollout_ref.actor.use_torch_compile actor_rollout_ref.actor.loss_scale_factor actor_rollout_ref.hybrid_engine \
@@ -138,8 +158,12 @@ static CONFIG: Table = Table {
         ("actor_rollout_ref.actor.ulysses_sequence_parallel_size", ULYSSES),
         ("actor_rollout_ref.ref.ulysses_sequence_parallel_size", ULYSSES),
         ("actor_rollout_ref.actor.entropy_*", "the entropy of the logits is taken in chunks, or computed again"),
-        ("actor_rollout_ref.actor.megatron.*", "Megatron-LM divides the model; its own settings are not read here"),
-        ("actor_rollout_ref.ref.megatron.*", "Megatron-LM divides the model; its own settings are not read here"),
+        ("actor_rollout_ref.actor.megatron.param_offload", "weights leave the GPU while the engine generates"),
+        ("actor_rollout_ref.actor.megatron.grad_offload", "gradients leave the GPU while the engine generates"),
+        ("actor_rollout_ref.actor.megatron.optimizer_offload", "the optimizer’s state leaves the GPU but for its step"),
+        ("actor_rollout_ref.actor.megatron.override_transformer_config.*", "other settings of Megatron-LM’s layers"),
+        ("actor_rollout_ref.actor.megatron.*", "other settings of Megatron-LM"),
+        ("actor_rollout_ref.ref.megatron.*", "other settings of the reference than those of the model"),
         (
             "actor_rollout_ref.rollout.tensor_model_parallel_size",
             "the engine divides its weights over GPUs; its share of the GPU is counted",

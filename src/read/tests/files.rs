@@ -508,6 +508,29 @@ fn overrides_of_verl_are_read_key_by_key() {
 }
 
 #[test]
+fn an_actor_of_verl_on_megatron_is_that_engine_and_not_fsdp() {
+    let sizes = "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4 \
+        actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=2 \
+        actor_rollout_ref.actor.megatron.sequence_parallel=True trainer.nnodes=2";
+    let by_name = format!("python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer.yaml {sizes}");
+    let by_word = format!("python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.strategy=megatron {sizes}");
+    for text in [&by_name, &by_word] {
+        // Two machines of eight, as verl has them (trainer/config/ppo_trainer.yaml); its distributed optimizer is on.
+        assert_says(&[Text::pasted(text)], "engine=megatron&gpus=16&tp=4&pp=2&sp=on&zero=1&precision=bf16&grad=32");
+        let reading = read(&[Text::pasted(text)]);
+        assert!(!reading.decoded.scenario.conflicts().is_empty(), "a task on Megatron-LM is refused");
+    }
+    let more = "actor_rollout_ref.actor.megatron.param_offload=True \
+        actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity=full";
+    let told = told_of(&format!("{by_word} {more}"));
+    // The longer name is shortened, as every long one is.
+    for key in [".param_offload", "…"] {
+        let said = format!("not counted actor_rollout_ref.actor.megatron{key}");
+        assert!(told.iter().any(|line| line.ends_with(&said)), "{told:?}");
+    }
+}
+
+#[test]
 fn flags_of_openrlhf_are_read_key_by_key() {
     let text = "deepspeed --num_gpus 8 --module openrlhf.cli.train_sft --max_len 4096 \\\n\
         --train_batch_size 256 --micro_train_batch_size 2 --pretrain meta-llama/Llama-3.1-8B \\\n\
