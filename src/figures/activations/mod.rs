@@ -95,8 +95,8 @@ fn Notes(reading: Memo<Reading>) -> impl IntoView {
             </p>
             <Show when=move || cross().is_some()>
                 <p class="live-note">
-                    "The two parts are equal at "
-                    <strong data-testid="cross">{move || cross().unwrap_or_default()}</strong>" tokens; "
+                    "The two parts are equal at a length of "
+                    <strong data-testid="cross">{move || cross().unwrap_or_default()}</strong>"; "
                     <math><mn>"34"</mn><mi>"H"</mi><mo>"/"</mo><mo>"("</mo><mn>"5"</mn><mi>"n"</mi><mo>")"</mo></math>" gives "
                     <span data-testid="paper">{read(reading, |reading| &reading.paper)}</span>"."
                 </p>

@@ -88,16 +88,17 @@ impl Shown {
 fn counted(cause: Option<Cause>, batch: u32, scenario: &Scenario, answer: &Answer) -> Option<String> {
     let Answer::Fits(room) = answer else { return None };
     let [batch_words, most] = [batch, room.batch].map(|batch| format::batch(batch, scenario.unit()));
+    let beside = if batch == room.batch { ", and no more".to_owned() } else { format!(", and {most} at most") };
     Some(match cause {
         _ if batch > room.batch => {
             format!("The count agrees: at this configuration a micro-batch of {most} fits at most.")
         }
         Some(Cause::Gaps(_) | Cause::Others(_)) => {
-            format!("Without that a micro-batch of {batch_words} fits by the count, and one of {most} at most.")
+            format!("Without that a micro-batch of {batch_words} fits by the count{beside}.")
         }
         _ => format!(
-            "By the count a micro-batch of {batch_words} fits this configuration, and one of {most} at most: something of the \
-             run is set otherwise than in the bar."
+            "By the count a micro-batch of {batch_words} fits this configuration{beside}: something of the run is set otherwise \
+             than in the bar."
         ),
     })
 }
