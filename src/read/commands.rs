@@ -54,6 +54,8 @@ const ALONE: [&str; 16] = [
 const SCRIPTS: &[(&str, Format)] = &[
     ("llamafactory", Format::LlamaFactory),
     ("llama_factory", Format::LlamaFactory),
+    ("cli/_megatron", Format::MegatronSwift),
+    ("cli._megatron", Format::MegatronSwift),
     ("swift/cli", Format::MsSwift),
     ("swift.cli", Format::MsSwift),
     ("verl.trainer", Format::Verl),
@@ -150,6 +152,7 @@ fn started(words: &[Word], to: &mut Vec<Section>, depth: usize) {
         }
         "llamafactory-cli" | "lmf" => to.extend(section(rest, Some(Format::LlamaFactory))),
         "swift" => to.extend(section(rest, Some(Format::MsSwift))),
+        "megatron" => to.extend(section(rest, Some(Format::MegatronSwift))),
         // What stands behind the recipe's configuration changes single keys of it.
         "tune" if word(0) == Some("run") => launched(&rest[1..], Format::Torchrun, to, &mut again),
         "axolotl" => to.extend(section(rest, Some(Format::Axolotl))),

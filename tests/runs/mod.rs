@@ -38,6 +38,7 @@ runs! {
     "torchtitan.toml": "model=llama-3.1-70b engine=torchtitan gpus=32 tp=8 sp=on s=4096 b=2",
     "megatron.sh": "engine=megatron layers=24 hidden=2048 heads=16 gpus=16 tp=2 pp=4 zero=1 b=4 mlp=gelu",
     "megatron_bridge.sh": "engine=megatron model=llama-3.2-1b tp=2 b=2",
+    "megatron_swift.sh": "engine=megatron model=qwen3-30b-a3b adapter=lora rank=8 pp=2 ep=4 b=8 accum=2 target=64 zero=1",
     "nemo.yaml": "engine=megatron ffn=16384 gpus=16 tp=4 pp=2 s=4096 b=2 accum=32",
     // Programs with several models.
     "verl.sh": "model=qwen3-8b task=grpo completion=1536 b=4 engine_share=60",

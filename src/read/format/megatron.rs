@@ -15,7 +15,7 @@ pub(super) static ROW: Row = Row {
         &["transformer_impl"],
     ],
     always: &[Link("engine=megatron&step=fused"), Said::Fact(Fact::Megatron(true))],
-    tables: &[&FLAGS],
+    tables: &[&FLAGS, &REST],
     within: &[],
 };
 
@@ -175,6 +175,15 @@ static FLAGS: Table = Table {
         open(&["optimizer_cpu_offload"], Words(&switch(Said::Fact(Fact::OffloadsOptimizer(true)), Nothing))),
         open(&["optimizer_offload_fraction"], Usual(1.0, "only a part of the optimizer’s state leaves the GPU")),
     ],
+    no_matter: "",
+    not_counted: &[],
+};
+
+/// Flags of Megatron-LM’s that say nothing which is counted.
+pub(super) static REST: Table = Table {
+    source: FLAGS.source,
+    is_of_scripts: false,
+    keys: &[],
     no_matter: "inference_* no_inference_* rl_* no_rl_* langrl_env_config fault_injector_* inprocess_* flight_recorder_* no_flight_recorder_* \
         disable_* fim_* dino_* otel_* straggler_* moe_hybridep_* moe_routing_trace_* moe_ncclep_* moe_input_jitter_eps moe_upcycling_* \
         moe_use_upcycling moe_router_padding_* moe_router_quantile* moe_combine_bwd_dtype moe_dispatch_fwd_dtype moe_enable_routing_replay \
@@ -276,4 +285,5 @@ static FLAGS: Table = Table {
     ],
 };
 
-const MODULES: &str = "parts of a layer that are computed again one by one";
+/// What a list of modules to compute again may be.
+pub(super) const MODULES: &str = "parts of a layer that are computed again one by one";

@@ -12,6 +12,7 @@ mod deepspeed;
 mod launchers;
 mod llama_factory;
 mod megatron;
+mod megatron_swift;
 mod ms_swift;
 pub(super) mod nemo;
 mod openrlhf;
@@ -56,6 +57,8 @@ pub enum Format {
     Torchtitan,
     /// Megatron-LM’s flags.
     Megatron,
+    /// ms-swift’s flags or YAML for Megatron-LM: `megatron sft`.
+    MegatronSwift,
     /// Megatron-Bridge’s YAML, or the flags and overrides of its recipes.
     MegatronBridge,
     /// NeMo 1’s YAML or overrides.
@@ -198,6 +201,7 @@ pub(super) static TOLD: &[&Row] = &[
     &verl::ROW,
     &openrlhf::ROW,
     &axolotl::ROW,
+    &megatron_swift::ROW,
     &ms_swift::ROW,
     &llama_factory::ROW,
     &trl::GRPO,
@@ -220,6 +224,7 @@ pub(super) static ALL: &[&Row] = &[
     &axolotl::ROW,
     &llama_factory::ROW,
     &ms_swift::ROW,
+    &megatron_swift::ROW,
     &torchtune::ROW,
     &verl::ROW,
     &openrlhf::ROW,

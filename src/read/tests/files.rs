@@ -434,6 +434,45 @@ fn arguments_of_ms_swift_are_read_key_by_key() {
 }
 
 #[test]
+fn what_ms_swift_trains_by_megatron_has_that_engine_and_defaults_of_its_own() {
+    let text = "NPROC_PER_NODE=8 megatron sft \\\n\
+        --model Qwen/Qwen3-30B-A3B --load_safetensors true --dataset some/data \\\n\
+        --train_type lora --expert_model_parallel_size 4 --pipeline_model_parallel_size 2 \\\n\
+        --max_length 4096 --packing true --moe_permute_fusion true \\\n\
+        --use_precision_aware_optimizer true --lora_ranks 3\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::MegatronSwift, Format::Environment]);
+    assert_eq!(
+        told_of(text),
+        [
+            "1 used NPROC_PER_NODE: gpus=8",
+            "2 no matter dataset",
+            "2 no matter load_safetensors",
+            "2 used model: model=qwen3-30b-a3b",
+            "3 used expert_model_parallel_size: ep=4",
+            "3 used pipeline_model_parallel_size: pp=2",
+            "3 used train_type: adapter=lora",
+            "4 used max_length: s=4096",
+            "4 no matter moe_permute_fusion",
+            "4 no matter packing",
+            "5 not understood lora_ranks: nearest lora_rank",
+            "5 not counted use_precision_aware_optimizer",
+        ]
+    );
+    // Its own defaults: micro-batches of one, 16 sequences a step over four pipelines of two GPUs, scores computed again,
+    // the distributed optimizer, adapters of rank 8 in bf16 on every expert by itself, and a loss that is not fused.
+    assert_says(
+        &[Text::pasted(text)],
+        "engine=megatron&b=1&accum=4&rank=8&recompute=selective&zero=1&precision=bf16&grad=32&adapter_type=16&\
+         expert_matrices=linear&adapter_dropout=on&targets=all&loss=vocab-parallel&optimizer=adamw&attn=flash",
+    );
+    let whole = text.replace("--train_type lora", "--recompute_granularity none");
+    assert_says(&[Text::pasted(&whole)], "adapter=none&recompute=none");
+    // The same arguments as a file, without a command that names the program.
+    let file = b"model: Qwen/Qwen3-8B\ntuner_type: full\nmicro_batch_size: 2\ntensor_model_parallel_size: 4\n";
+    assert_eq!(formats(&[Text::file("args.yaml", file)]), [Format::MegatronSwift]);
+}
+
+#[test]
 fn a_configuration_of_torchtune_is_read_key_by_key() {
     let text = "model:\n  _component_: torchtune.models.llama3_1.qlora_llama3_1_8b\n  lora_attn_modules: ['q_proj', 'v_proj']\n  \
         apply_lora_to_mlp: True\n  lora_rank: 8\n\

@@ -1,0 +1,141 @@
+//! ms-swift’s flags for training by Megatron-LM: `megatron sft` and its like. The model comes by its name, and most flags are
+//! those of Megatron-LM, with other defaults.
+
+use super::super::facts::{AdapterRule, Count, Fact, Fp8Scaling, Granularity, Half};
+use super::Rule::{Count as Counts, Model, Number, Only, Targets, Usual, Words};
+use super::Said::{self, Link, NotCounted, Nothing};
+use super::megatron::{FP8_FORMATS, LOSS_FUSION, METHOD, MODULES, REST};
+use super::transformers::{FLAG_BF16, FLAG_FP16};
+use super::{Format, Row, Table, key, open, peft, switch};
+
+pub(super) static ROW: Row = Row {
+    format: Format::MegatronSwift,
+    name: "arguments of ms-swift for Megatron-LM",
+    signs: &[
+        &["micro_batch_size", "tuner_type"],
+        &["micro_batch_size", "train_type"],
+        &["micro_batch_size", "load_safetensors"],
+        &["micro_batch_size", "mcore_model"],
+        &["micro_batch_size", "model", "dataset"],
+    ],
+    // With `packing` rows are full; without it the worst micro-batch is counted, in which all sequences are as long. Each expert
+    // has adapters of its own (swift/megatron/tuners/lora.py). The weights are loaded in the type of the checkpoint, which is bf16 for every model of today; adapters are made in it.
+    always: &[
+        Link("engine=megatron&step=fused&kernels=fused&dropout=off&lengths=equal&expert_matrices=linear"),
+        Said::Fact(Fact::Megatron(true)),
+        Said::Fact(Fact::Half(Half::Bf16)),
+        Said::Fact(Fact::AdapterRule(AdapterRule::Half)),
+    ],
+    tables: &[&ARGUMENTS, &REST],
+    within: &[],
+};
+
+static ARGUMENTS: Table = Table {
+    source: "ms-swift 75dd14275544, swift/megatron/arguments/megatron_args.py, MegatronArguments and its bases",
+    is_of_scripts: false,
+    keys: &[
+        open(&["model"], Model),
+        key(
+            &["tuner_type", "train_type"],
+            "full",
+            Words(&[("lora", Said::Fact(Fact::Adapters(true))), ("full", Said::Fact(Fact::Adapters(false)))]),
+        ),
+        key(&["lora_rank"], "8", Number("rank")),
+        key(&["lora_dropout"], "0.05", peft::DROPOUT),
+        key(&["target_modules"], "all-linear", Targets),
+        key(&["micro_batch_size"], "1", Number("b")),
+        key(&["global_batch_size"], "16", Counts(Count::GlobalBatch)),
+        open(&["max_length", "seq_length"], Number("s")),
+        key(&["tensor_model_parallel_size"], "1", Number("tp")),
+        key(&["pipeline_model_parallel_size"], "1", Number("pp")),
+        key(&["context_parallel_size"], "1", Number("cp")),
+        key(&["expert_model_parallel_size"], "1", Number("ep")),
+        open(&["num_virtual_stages_per_pipeline_rank"], Number("vpp")),
+        open(&["num_layers_per_virtual_pipeline_stage"], Counts(Count::LayersOfChunk)),
+        open(&["decoder_first_pipeline_num_layers"], Number("pp_first")),
+        open(&["decoder_last_pipeline_num_layers"], Number("pp_last")),
+        key(&["sequence_parallel"], "false", Words(&switch(Link("sp=on"), Link("sp=off")))),
+        key(
+            &["use_distributed_optimizer"],
+            "true",
+            Words(&switch(Said::Fact(Fact::DividesOptimizer(true)), Said::Fact(Fact::DividesOptimizer(false)))),
+        ),
+        key(
+            &["recompute_granularity"],
+            "selective",
+            Words(&[
+                ("selective", Said::Fact(Fact::Granularity(Granularity::Selective))),
+                ("full", Said::Fact(Fact::Granularity(Granularity::Full))),
+                ("none", Nothing),
+            ]),
+        ),
+        open(&["recompute_method"], Words(METHOD)),
+        open(&["recompute_num_layers"], Counts(Count::RecomputedLayers)),
+        open(&["recompute_modules"], Only("core_attn", MODULES)),
+        key(
+            &["attention_backend"],
+            "flash",
+            Words(&[
+                ("flash", Link("attn=flash")),
+                ("fused", Link("attn=flash")),
+                ("auto", Link("attn=flash")),
+                ("unfused", Link("attn=eager")),
+                ("local", Link("attn=eager")),
+            ]),
+        ),
+        key(&["cross_entropy_loss_fusion"], "false", Words(LOSS_FUSION)),
+        open(
+            &["cross_entropy_fusion_impl"],
+            Words(&[
+                ("native", Nothing),
+                ("te", NotCounted("Transformer Engine’s cross-entropy writes its gradient over the logits")),
+            ]),
+        ),
+        key(&["optimizer"], "adam", Words(&[("adam", Link("optimizer=adamw")), ("sgd", Link("optimizer=momentum"))])),
+        open(&["optimizer_cpu_offload"], Words(&switch(Said::Fact(Fact::OffloadsOptimizer(true)), Nothing))),
+        open(&["optimizer_offload_fraction"], Usual(1.0, "only a part of the optimizer’s state leaves the GPU")),
+        open(&["bf16"], Words(FLAG_BF16)),
+        open(&["fp16"], Words(FLAG_FP16)),
+        open(&["fp8_format"], Words(FP8_FORMATS)),
+        open(
+            &["fp8_recipe"],
+            Words(&[
+                ("delayed", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Delayed))),
+                ("tensorwise", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Current))),
+                ("blockwise", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Block))),
+                ("mxfp8", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Mxfp8))),
+            ]),
+        ),
+        open(
+            &["rlhf_type"],
+            Words(&[
+                ("dpo", Link("task=dpo")),
+                ("grpo", Link("task=grpo")),
+                ("gkd", Link("task=distil")),
+                ("rm", Link("task=reward")),
+                ("kto", NotCounted("KTO reads single answers and a reference")),
+            ]),
+        ),
+        open(&["freeze_vit"], Words(&[("true", Link("tower=frozen")), ("false", Link("tower=trained"))])),
+    ],
+    no_matter: "dataset* val_dataset* cached_dataset split_dataset_ratio system template* agent_template truncation_strategy columns \
+        strict lazy_tokenize packing* padding_free load_from_cache_file streaming interleave_prob stopping_strategy shuffle_buffer_size download_mode \
+        lora_alpha lora_bias use_rslora adapter_load adapters ref_adapters merge_lora mcore_model mcore_adapter model_type model_revision \
+        load_safetensors save_safetensors perform_initialization output_dir max_epochs num_train_epochs max_shard_size task_type add_version \
+        create_checkpoint_symlink use_hf hub_token custom_* external_plugins dataloader_* train_dataloader_shuffle group_by_length \
+        report_to check_model enable_channel_loss enable_dft_loss loss_type loss_scale vit_lr aligner_lr freeze_aligner beta rpo_alpha \
+        attention_dropout hidden_dropout use_flash_attn torch_dtype initialize_embedding no_initialization no_data_sharding \
+        num_generations temperature top_k top_p reward_* cross_entropy_* swanlab_* moe_router_*",
+    not_counted: &[
+        ("freeze_llm", "the language model is not trained"),
+        ("freeze_parameters*", "only some weights are trained: fewer gradients and moments than are counted"),
+        ("trainable_parameters*", "more weights are trained than are counted"),
+        ("modules_to_save", "these modules are trained as a whole: weights, gradients and moments of all of them"),
+        ("vit_gradient_checkpointing", "the tower’s layers are computed again by themselves"),
+        ("mlp_padding_free", "padding reaches attention and no feed-forward block"),
+        ("offload_*", "something leaves the GPU while the engine generates"),
+        ("vllm_*", "an engine that generates beside Megatron-LM"),
+        ("teacher_model", "a teacher of other sizes"),
+        ("ref_model", "another reference than the model itself"),
+    ],
+};
