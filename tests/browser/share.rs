@@ -536,6 +536,7 @@ async fn every_figure_has_a_button_named_after_it_that_covers_nothing() {
         page.resize(width, 900).await;
         if width == 360 {
             page.go(&format!("{FOLDER}{name}")).await;
+            page.lay_out().await;
         }
         let script = "return [...document.querySelectorAll('.figure')].map((figure) => { \
             const button = figure.querySelector(':scope > [data-desk]'); \

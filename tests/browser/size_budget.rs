@@ -15,14 +15,14 @@ const FIRST_LOOK: usize = 240_000;
 const ANOTHER_PAGE: usize = 200_000;
 
 /// What is fetched when a reader pastes the first text on a page of which no figure is there yet: what says what was read, and
-/// the reader of that kind of text. 150 kB are wanted: YAML takes 151.
-const PASTE: usize = 152_000;
+/// the reader of that kind of text.
+const PASTE: usize = 150_000;
 
 /// The same for TOML, whose reader is the longest of all grammars.
-const PASTED_TOML: usize = 154_000;
+const PASTED_TOML: usize = 151_000;
 
 /// The same for a model’s own `config.json`, with all families of models.
-const PASTED_MODEL: usize = 169_000;
+const PASTED_MODEL: usize = 166_500;
 
 /// The text of a page as gzip, as most servers send it: what two round trips of a new connection bring, less a kilobyte for
 /// the head of the answer. A server sends ten segments of 1,460 bytes and waits (RFC 6928), then twice as many. A phone on a

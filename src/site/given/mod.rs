@@ -4,12 +4,14 @@
 //! The page's inline script hears the reader and hands over a text or files as a message to its own window ([`super::host`]).
 //! What reads is a part of the program of its own, which the first message fetches.
 
+mod back;
 mod view;
 
 use std::cell::{Cell, OnceCell};
 
 use bmax::input::Input;
-use bmax::read::{Needs, Readers, Reading, Rewritten, Text};
+use bmax::read::{Needs, Readers, Reading, Text};
+use leptos::children::ViewFn;
 use leptos::prelude::*;
 use leptos::wasm_split::{SplitLoaderError, wasm_split};
 use wasm_bindgen::JsValue;
@@ -86,9 +88,10 @@ fn models(readers: Readers) -> Result<Readers, SplitLoaderError> {
     Ok(readers.with_models())
 }
 
-/// Gives texts back that were read, with these values of inputs. Whatever reads them was fetched then.
+/// Gives texts back that were read, with these values of inputs, as a view. Whatever reads them was fetched then.
 #[wasm_split(rewrite, wasm_split_path = leptos::wasm_split, fallible)]
-fn rewritten(texts: Vec<(String, String)>, wanted: Vec<(Input, String)>) -> Result<Rewritten, SplitLoaderError> {
+fn rewritten(texts: Vec<(String, String)>, wanted: Vec<(Input, String)>) -> Result<ViewFn, SplitLoaderError> {
     let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    Ok(READERS.get().rewrite(&texts, &wanted).unwrap_or_default())
+    let found = READERS.get().rewrite(&texts, &wanted).unwrap_or_default();
+    Ok(ViewFn::from(move || back::view(found.clone())))
 }

@@ -1,15 +1,15 @@
 //! What was read, in words, until it is sent away.
 
-use bmax::read::{About, Model, Reading, Rewritten, Text, Told};
+use bmax::read::{About, Model, Reading, Text, Told};
 use bmax::{Scenario, link, number};
 use js_sys::{Array, Object, Reflect};
+use leptos::children::ViewFn;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos::wasm_split::SplitLoaderError;
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::{NOT_FETCHED, reading, rewritten};
-use crate::components::CopyButton;
 use crate::site::State;
 
 /// What is said.
@@ -107,7 +107,7 @@ fn Section(told: Told) -> impl IntoView {
 /// Once the configuration is another one than the texts made: a button that writes the change into them.
 #[component]
 fn GivenBack(state: State, texts: Vec<(String, String)>, taken: Scenario) -> impl IntoView {
-    let back = RwSignal::new(None::<(String, Rewritten)>);
+    let back = RwSignal::new(None::<ViewFn>);
     let changes = Memo::new(move |_| state.scenario.with(|now| bmax::read::changes(&taken, now)));
     // What was written is of another configuration now.
     Effect::new(move |_| {
@@ -117,10 +117,8 @@ fn GivenBack(state: State, texts: Vec<(String, String)>, taken: Scenario) -> imp
     let write = move |_| {
         let (texts, wanted) = (texts.clone(), changes.get_untracked());
         spawn_local(async move {
-            let next = match rewritten(texts, wanted.clone()).await {
-                Ok(found) => (told_back(&found), found),
-                Err(_) => (NOT_FETCHED.to_owned(), Rewritten::default()),
-            };
+            let next = rewritten(texts, wanted.clone()).await;
+            let next = next.unwrap_or_else(|_| ViewFn::from(|| view! { <p>{NOT_FETCHED}</p> }));
             // The reader may have changed more meanwhile, or sent the message away.
             if changes.try_with_untracked(|now| *now == wanted) == Some(true) {
                 back.try_set(Some(next));
@@ -130,39 +128,9 @@ fn GivenBack(state: State, texts: Vec<(String, String)>, taken: Scenario) -> imp
     view! {
         <div hidden=move || changes.with(Vec::is_empty)>
             <button type="button" class="button button-small" on:click=write>"Write the changes into the text"</button>
-            {move || back.get().map(|(said, found)| view! { <p>{said}</p> {files(found)} })}
+            {move || back.get().map(|back| back.run())}
         </div>
     }
-}
-
-/// What could be written, and what could not.
-fn told_back(found: &Rewritten) -> String {
-    let left = found.left.join(", ");
-    match (found.texts.is_empty(), left.is_empty()) {
-        (_, true) => "All of it is in the text; comments and order are kept.".to_owned(),
-        (false, false) => format!("Comments and order are kept. No line of the text says this: {left}."),
-        (true, false) => format!("No line of the text says this: {left}."),
-    }
-}
-
-/// Each text that is another one now, in a field of its own. The first ones have a button that copies them.
-fn files(found: Rewritten) -> impl IntoView {
-    const IDS: [&str; 4] = ["given-back", "given-back-2", "given-back-3", "given-back-4"];
-    let file = |((name, text), id): ((String, String), Option<&'static str>)| {
-        let name = if name.is_empty() { "The text".to_owned() } else { name };
-        let label = format!("{name} with the changes");
-        let said = RwSignal::new(String::new());
-        let button = id.map(|id| view! { <CopyButton of=id name label="Copy it" quiet=true said/> });
-        view! {
-            <textarea id=id readonly rows="10" aria-label=label spellcheck="false" prop:value=text></textarea>
-            <div class="button-row">
-                {button}
-                <span class="small" role="status">{move || said.get()}</span>
-            </div>
-        }
-    };
-    let ids = IDS.into_iter().map(Some).chain(std::iter::repeat(None));
-    found.texts.into_iter().zip(ids).map(file).collect_view()
 }
 
 /// The texts that were given, each with its name.
