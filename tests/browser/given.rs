@@ -8,10 +8,12 @@ use serde_json::json;
 const RUN: &str = "base_model: meta-llama/Llama-3.1-8B\nadapter: qlora\nload_in_4bit: true\nlora_r: 32\nsequence_len: 4096\nmicro_batch_size: 1\n\
                    sampel_packing: true\noutput_dir: /home/somebody/out\n";
 
-/// Pastes a text where there is no field for it.
+/// Pastes a text where there is no field for it. Firefox gives an event no clipboard of a script’s, and takes the text and its
+/// type instead (dom/webidl/ClipboardEvent.webidl).
 async fn paste(page: &Page, text: &str) {
     let script = "const data = new DataTransfer(); data.setData('text', arguments[0]); \
-        document.body.dispatchEvent(new ClipboardEvent('paste', { bubbles: true, clipboardData: data }));";
+        const firefox = { dataType: 'text/plain', data: arguments[0] }; \
+        document.body.dispatchEvent(new ClipboardEvent('paste', { bubbles: true, clipboardData: data, ...firefox }));";
     page.script(script, vec![json!(text)]).await;
 }
 
