@@ -15,7 +15,7 @@ pub(super) static ROW: Row = Row {
         &["transformer_impl"],
     ],
     always: &[Link("engine=megatron&step=fused"), Said::Fact(Fact::Megatron(true))],
-    tables: &[&FLAGS, &REST],
+    tables: &[&FLAGS, &SHARED],
     within: &[],
 };
 
@@ -26,6 +26,21 @@ const LATER: &str = "gradients of weights are put off, and their inputs kept";
 /// The formats of fp8, which take the same memory.
 pub(super) const FP8_FORMATS: &[(&str, Said)] =
     &[("hybrid", Said::Fact(Fact::Fp8(true))), ("e4m3", Said::Fact(Fact::Fp8(true)))];
+/// How fp8 scales.
+pub(super) const FP8_RECIPES: &[(&str, Said)] = &[
+    ("delayed", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Delayed))),
+    ("tensorwise", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Current))),
+    ("blockwise", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Block))),
+    ("mxfp8", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Mxfp8))),
+];
+/// Attention by Megatron-LM’s words.
+pub(super) const ATTENTION: &[(&str, Said)] = &[
+    ("flash", Link("attn=flash")),
+    ("fused", Link("attn=flash")),
+    ("auto", Link("attn=flash")),
+    ("unfused", Link("attn=eager")),
+    ("local", Link("attn=eager")),
+];
 /// Whether the operators of the vocabulary-parallel loss are fused.
 pub(super) const LOSS_FUSION: &[(&str, Said)] = &switch(Link("loss=vocab-parallel-fused"), Link("loss=vocab-parallel"));
 /// What is computed again of each layer.
@@ -91,26 +106,10 @@ static FLAGS: Table = Table {
         open(&["pipeline_model_parallel_size"], Number("pp")),
         open(&["context_parallel_size"], Number("cp")),
         open(&["expert_model_parallel_size"], Number("ep")),
-        open(&["num_virtual_stages_per_pipeline_rank"], Number("vpp")),
-        open(&["num_layers_per_virtual_pipeline_stage"], Counts(Count::LayersOfChunk)),
-        open(&["decoder_first_pipeline_num_layers"], Number("pp_first")),
-        open(&["decoder_last_pipeline_num_layers"], Number("pp_last")),
         open(&["sequence_parallel"], Words(&switch(Link("sp=on"), Nothing))),
-        open(&["bf16"], Words(super::transformers::FLAG_BF16)),
-        open(&["fp16"], Words(super::transformers::FLAG_FP16)),
         open(&["accumulate_allreduce_grads_in_fp32"], Words(&switch(Link("grad=32"), Nothing))),
         open(&["grad_reduce_in_bf16"], Words(&switch(Link("grad=16"), Nothing))),
-        open(&["fp8_format"], Words(FP8_FORMATS)),
-        key(
-            &["fp8_recipe"],
-            "delayed",
-            Words(&[
-                ("delayed", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Delayed))),
-                ("tensorwise", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Current))),
-                ("blockwise", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Block))),
-                ("mxfp8", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Mxfp8))),
-            ]),
-        ),
+        key(&["fp8_recipe"], "delayed", Words(FP8_RECIPES)),
         key(
             &["transformer_impl"],
             "transformer_engine",
@@ -129,16 +128,7 @@ static FLAGS: Table = Table {
                 ("linear", NotCounted("a kernel of the head’s product and the loss")),
             ]),
         ),
-        open(
-            &["attention_backend"],
-            Words(&[
-                ("flash", Link("attn=flash")),
-                ("fused", Link("attn=flash")),
-                ("auto", Link("attn=flash")),
-                ("unfused", Link("attn=eager")),
-                ("local", Link("attn=eager")),
-            ]),
-        ),
+        open(&["attention_backend"], Words(ATTENTION)),
         open(&["use_flash_attn"], Words(&switch(Link("attn=flash"), Nothing))),
         key(&["hidden_dropout"], "0.1", Above(Link("dropout=on"), Link("dropout=off"))),
         open(&["attention_dropout"], Above(Nothing, Nothing)),
@@ -147,9 +137,6 @@ static FLAGS: Table = Table {
             Words(&switch(Said::Fact(Fact::Granularity(Granularity::Selective)), Nothing)),
         ),
         open(&["recompute_granularity"], Words(GRANULARITY)),
-        open(&["recompute_method"], Words(METHOD)),
-        open(&["recompute_num_layers"], Counts(Count::RecomputedLayers)),
-        open(&["recompute_modules"], Rule::Only("core_attn", MODULES)),
         open(&["use_distributed_optimizer"], Words(&switch(Said::Fact(Fact::DividesOptimizer(true)), Nothing))),
         open(&["use_torch_fsdp2"], Words(&switch(Said::Fact(Fact::Divides(3)), Nothing))),
         open(
@@ -172,18 +159,29 @@ static FLAGS: Table = Table {
                 ("dist_muon", Link("optimizer=muon")),
             ]),
         ),
-        open(&["optimizer_cpu_offload"], Words(&switch(Said::Fact(Fact::OffloadsOptimizer(true)), Nothing))),
-        open(&["optimizer_offload_fraction"], Usual(1.0, "only a part of the optimizer’s state leaves the GPU")),
     ],
     no_matter: "",
     not_counted: &[],
 };
 
-/// Flags of Megatron-LM’s that say nothing which is counted.
-pub(super) static REST: Table = Table {
+/// Flags of Megatron-LM’s that mean the same for ms-swift, with those on which memory does not depend and those that are not counted.
+pub(super) static SHARED: Table = Table {
     source: FLAGS.source,
     is_of_scripts: false,
-    keys: &[],
+    keys: &[
+        open(&["num_virtual_stages_per_pipeline_rank"], Number("vpp")),
+        open(&["num_layers_per_virtual_pipeline_stage"], Counts(Count::LayersOfChunk)),
+        open(&["decoder_first_pipeline_num_layers"], Number("pp_first")),
+        open(&["decoder_last_pipeline_num_layers"], Number("pp_last")),
+        open(&["bf16"], Words(super::transformers::FLAG_BF16)),
+        open(&["fp16"], Words(super::transformers::FLAG_FP16)),
+        open(&["fp8_format"], Words(FP8_FORMATS)),
+        open(&["recompute_method"], Words(METHOD)),
+        open(&["recompute_num_layers"], Counts(Count::RecomputedLayers)),
+        open(&["recompute_modules"], Rule::Only("core_attn", MODULES)),
+        open(&["optimizer_cpu_offload"], Words(&switch(Said::Fact(Fact::OffloadsOptimizer(true)), Nothing))),
+        open(&["optimizer_offload_fraction"], Usual(1.0, "only a part of the optimizer’s state leaves the GPU")),
+    ],
     no_matter: "inference_* no_inference_* rl_* no_rl_* langrl_env_config fault_injector_* inprocess_* flight_recorder_* no_flight_recorder_* \
         disable_* fim_* dino_* otel_* straggler_* moe_hybridep_* moe_routing_trace_* moe_ncclep_* moe_input_jitter_eps moe_upcycling_* \
         moe_use_upcycling moe_router_padding_* moe_router_quantile* moe_combine_bwd_dtype moe_dispatch_fwd_dtype moe_enable_routing_replay \
@@ -285,5 +283,4 @@ pub(super) static REST: Table = Table {
     ],
 };
 
-/// What a list of modules to compute again may be.
-pub(super) const MODULES: &str = "parts of a layer that are computed again one by one";
+const MODULES: &str = "parts of a layer that are computed again one by one";

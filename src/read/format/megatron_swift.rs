@@ -1,11 +1,10 @@
 //! ms-swift’s flags for training by Megatron-LM: `megatron sft` and its like. The model comes by its name, and most flags are
 //! those of Megatron-LM, with other defaults.
 
-use super::super::facts::{AdapterRule, Count, Fact, Fp8Scaling, Granularity, Half};
-use super::Rule::{Count as Counts, Model, Number, Only, Targets, Usual, Words};
+use super::super::facts::{AdapterRule, Count, Fact, Granularity, Half};
+use super::Rule::{Count as Counts, Model, Number, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
-use super::megatron::{FP8_FORMATS, LOSS_FUSION, METHOD, MODULES, REST};
-use super::transformers::{FLAG_BF16, FLAG_FP16};
+use super::megatron::{ATTENTION, FP8_RECIPES, LOSS_FUSION, SHARED};
 use super::{Format, Row, Table, key, open, peft, switch};
 
 pub(super) static ROW: Row = Row {
@@ -19,14 +18,15 @@ pub(super) static ROW: Row = Row {
         &["micro_batch_size", "model", "dataset"],
     ],
     // With `packing` rows are full; without it the worst micro-batch is counted, in which all sequences are as long. Each expert
-    // has adapters of its own (swift/megatron/tuners/lora.py). The weights are loaded in the type of the checkpoint, which is bf16 for every model of today; adapters are made in it.
+    // has adapters of its own (swift/megatron/tuners/lora.py). Weights are loaded in the type of the checkpoint, bf16 for nearly
+    // every model, and adapters are made in it.
     always: &[
         Link("engine=megatron&step=fused&kernels=fused&dropout=off&lengths=equal&expert_matrices=linear"),
         Said::Fact(Fact::Megatron(true)),
         Said::Fact(Fact::Half(Half::Bf16)),
         Said::Fact(Fact::AdapterRule(AdapterRule::Half)),
     ],
-    tables: &[&ARGUMENTS, &REST],
+    tables: &[&ARGUMENTS, &SHARED],
     within: &[],
 };
 
@@ -50,10 +50,6 @@ static ARGUMENTS: Table = Table {
         key(&["pipeline_model_parallel_size"], "1", Number("pp")),
         key(&["context_parallel_size"], "1", Number("cp")),
         key(&["expert_model_parallel_size"], "1", Number("ep")),
-        open(&["num_virtual_stages_per_pipeline_rank"], Number("vpp")),
-        open(&["num_layers_per_virtual_pipeline_stage"], Counts(Count::LayersOfChunk)),
-        open(&["decoder_first_pipeline_num_layers"], Number("pp_first")),
-        open(&["decoder_last_pipeline_num_layers"], Number("pp_last")),
         key(&["sequence_parallel"], "false", Words(&switch(Link("sp=on"), Link("sp=off")))),
         key(
             &["use_distributed_optimizer"],
@@ -69,20 +65,7 @@ static ARGUMENTS: Table = Table {
                 ("none", Nothing),
             ]),
         ),
-        open(&["recompute_method"], Words(METHOD)),
-        open(&["recompute_num_layers"], Counts(Count::RecomputedLayers)),
-        open(&["recompute_modules"], Only("core_attn", MODULES)),
-        key(
-            &["attention_backend"],
-            "flash",
-            Words(&[
-                ("flash", Link("attn=flash")),
-                ("fused", Link("attn=flash")),
-                ("auto", Link("attn=flash")),
-                ("unfused", Link("attn=eager")),
-                ("local", Link("attn=eager")),
-            ]),
-        ),
+        key(&["attention_backend"], "flash", Words(ATTENTION)),
         key(&["cross_entropy_loss_fusion"], "false", Words(LOSS_FUSION)),
         open(
             &["cross_entropy_fusion_impl"],
@@ -92,20 +75,7 @@ static ARGUMENTS: Table = Table {
             ]),
         ),
         key(&["optimizer"], "adam", Words(&[("adam", Link("optimizer=adamw")), ("sgd", Link("optimizer=momentum"))])),
-        open(&["optimizer_cpu_offload"], Words(&switch(Said::Fact(Fact::OffloadsOptimizer(true)), Nothing))),
-        open(&["optimizer_offload_fraction"], Usual(1.0, "only a part of the optimizer’s state leaves the GPU")),
-        open(&["bf16"], Words(FLAG_BF16)),
-        open(&["fp16"], Words(FLAG_FP16)),
-        open(&["fp8_format"], Words(FP8_FORMATS)),
-        open(
-            &["fp8_recipe"],
-            Words(&[
-                ("delayed", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Delayed))),
-                ("tensorwise", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Current))),
-                ("blockwise", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Block))),
-                ("mxfp8", Said::Fact(Fact::Fp8Scaling(Fp8Scaling::Mxfp8))),
-            ]),
-        ),
+        open(&["fp8_recipe"], Words(FP8_RECIPES)),
         open(
             &["rlhf_type"],
             Words(&[

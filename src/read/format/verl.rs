@@ -18,7 +18,7 @@ const ULYSSES: &str = "Ulysses divides the heads of attention over GPUs";
 const TOKENS: &str =
     "a micro-batch of so many tokens, whatever its sequences: ppo_micro_batch_size_per_gpu then says nothing";
 const OFF: Said = Nothing;
-/// What an actor on Megatron-LM is (config/engine/megatron.yaml, which has its distributed optimizer on).
+/// The engine of an actor on Megatron-LM (config/engine/megatron.yaml, which has its distributed optimizer on).
 const MEGATRON: Said = Link("engine=megatron&step=fused&kernels=fused&precision=bf16&grad=32&zero=1");
 
 static CONFIG: Table = Table {
