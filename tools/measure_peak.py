@@ -113,6 +113,8 @@ DEFAULTS = {
     "adapter_type": 32, "adapter_dropout": 0.0, "unquantized": 16, "segments": "fixed",
     # How many layers, where not those of the published model.
     "layers": 0,
+    # Whether the quantized model bears the mark that loading leaves, by which peft takes its own layers for it.
+    "loaded": False,
 }
 # What a GPU that computes nothing is called (tools/nullcuda).
 NOTHING = "computes nothing"
@@ -279,6 +281,8 @@ def build(run, device):
     torch.set_default_dtype(torch.float32)
     if run["base"] in ("nf4", "int8"):
         quantize(model, run["base"], device)
+        if run["loaded"]:
+            setattr(model, {"nf4": "is_loaded_in_4bit", "int8": "is_loaded_in_8bit"}[run["base"]], True)
     if run["ckpt"]:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     if run["base"]:
@@ -503,6 +507,7 @@ def main():
     parser.add_argument("--rank", type=int, default=16)
     parser.add_argument("--adapter-type", type=int, choices=[16, 32], default=32, help="bits of the adapters")
     parser.add_argument("--adapter-dropout", type=float, default=0.0)
+    parser.add_argument("--loaded", action="store_true", help="the quantized model bears the mark that loading leaves")
     parser.add_argument("--segments", choices=["fixed", "expandable", "both"], default="both", help="PyTorch's expandable_segments")
     parser.add_argument("--least", action="store_true", help="search the least memory that is enough, where nothing is computed")
     parser.add_argument("--bmax", help="the bmax binary: its prediction is written beside each figure")
@@ -516,7 +521,7 @@ def main():
         parser.error("say --grid, --model or --self-test")
     single = {
         key: getattr(arguments, key)
-        for key in ("model", "batch", "sequence", "precision", "attn", "optimizer", "ckpt", "accum", "base", "targets", "rank", "adapter_type", "adapter_dropout")
+        for key in ("model", "batch", "sequence", "precision", "attn", "optimizer", "ckpt", "accum", "base", "targets", "rank", "adapter_type", "adapter_dropout", "loaded")
     }
     preload()
     results = []
