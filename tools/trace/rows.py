@@ -1,0 +1,67 @@
+"""The rows that record.py records."""
+
+import random
+
+LLAMA = {"model": "tinyllama-1.1b", "batch": 1, "sequence": 2048, "layers": 3}
+EAGER = {**LLAMA, "batch": 2, "attn": "eager"}
+GPT2 = {"model": "gpt2", "batch": 4, "sequence": 1024, "layers": 3}
+LARGE = {"model": "llama-3.1-8b", "batch": 2, "sequence": 1024, "layers": 2}
+# Names and what they run, in the words of tools/measure_peak.py. "with" names a function of programs.py.
+ROWS = {
+    "llama": LLAMA,
+    "llama-ckpt": {**LLAMA, "ckpt": True},
+    "llama-fp32-ckpt": {**LLAMA, "precision": "fp32", "ckpt": True},
+    "llama-amp": {**LLAMA, "precision": "amp"},
+    "llama-amp-ckpt": {**LLAMA, "precision": "amp", "ckpt": True},
+    "llama-eager": EAGER,
+    "llama-eager-amp-ckpt": {**EAGER, "precision": "amp", "ckpt": True},
+    "qwen2.5-amp-ckpt": {"model": "qwen2.5-0.5b", "batch": 4, "sequence": 2048, "layers": 2, "precision": "amp", "ckpt": True},
+    "qwen3-tied-amp": {
+        "model": "qwen3-8b", "batch": 1, "sequence": 4096, "layers": 2, "precision": "amp", "override": {"tie_word_embeddings": True},
+    },
+    "gpt2-fp32-ckpt": {**GPT2, "precision": "fp32", "ckpt": True},
+    "gpt2-amp-dropout": {**GPT2, "precision": "amp", "dropout": 0.1},
+    "lora-qv": {**LARGE, "base": "bf16", "targets": "qv"},
+    "lora-all-amp-dropout-ckpt": {**LARGE, "base": "bf16", "precision": "amp", "adapter_dropout": 0.05, "ckpt": True},
+    "qlora-loaded-amp-ckpt": {**LARGE, "base": "nf4", "rank": 64, "precision": "amp", "ckpt": True, "loaded": True},
+    "llama-accum": {**LLAMA, "batch": 2, "layers": 2, "accum": 4},
+    "llama-foreach": {**LLAMA, "optimizer": "adamw-foreach"},
+    "llama-loop": {**LLAMA, "optimizer": "adamw-loop"},
+    "mixtral": {"model": "mixtral-8x7b", "batch": 1, "sequence": 1024, "layers": 2},
+    "qwen3-moe-amp-ckpt": {"model": "qwen3-30b-a3b", "batch": 1, "sequence": 1024, "layers": 2, "precision": "amp", "ckpt": True},
+    "bert-amp": {"model": "bert-base", "batch": 16, "sequence": 512, "layers": 2, "precision": "amp", "loss": "masked-lm"},
+    "pythia": {"model": "pythia-1.4b", "batch": 2, "sequence": 2048, "layers": 3},
+    "gemma-2-eager": {"model": "gemma-2-9b", "batch": 1, "sequence": 2048, "layers": 2, "attn": "eager"},
+}
+
+
+def random_rows(seed, count):
+    """Runs of four models with dimensions and settings drawn at random."""
+    draw = random.Random(seed)
+    for number in range(count):
+        head, heads = draw.choice([32, 64, 80, 96, 128, 256]), draw.choice([2, 3, 4, 6, 7, 8, 12, 16])
+        shared = draw.choice([few for few in range(1, heads + 1) if heads % few == 0])
+        model, width = draw.choice(["tinyllama-1.1b", "qwen2.5-0.5b", "qwen3-8b", "llama-3.2-1b"]), head * heads
+        shape = {
+            "hidden_size": width, "num_attention_heads": heads, "num_key_value_heads": shared, "head_dim": head,
+            "intermediate_size": draw.choice([2 * width, 3 * width + 8, 1000, 2752, 4096]), "num_hidden_layers": draw.choice([1, 2, 3]),
+            "vocab_size": draw.choice([1000, 32000, 50257, 100008]), "tie_word_embeddings": draw.random() < 0.5,
+        }
+        run = {
+            "model": model, "batch": draw.choice([1, 2, 3, 5, 8]), "sequence": draw.choice([17, 100, 511, 777, 1000, 1024, 1536, 3000]),
+            "override": shape, "precision": draw.choice(["bf16", "bf16", "amp", "fp32"]), "ckpt": draw.random() < 0.5,
+            "attn": draw.choice(["flash", "flash", "eager"]), "optimizer": draw.choice(["adamw", "adamw", "adamw-foreach", "adamw-loop"]),
+        }
+        if run["batch"] * run["sequence"] > 9000:
+            run["batch"] = 1
+        if draw.random() < 0.4:
+            run |= {"base": draw.choice(["bf16", "fp32"]), "targets": draw.choice(["qv", "all", "attention"])}
+            run |= {"rank": draw.choice([4, 8, 16]), "adapter_dropout": draw.choice([0.0, 0.05])}
+        # Adapters on fp32 weights have no 16-bit inputs without autocast, and the other way round.
+        pair = (run.get("base"), run["precision"])
+        run["precision"] = {("fp32", "bf16"): "amp", ("bf16", "fp32"): "bf16"}.get(pair, run["precision"])
+        yield f"held-{number + 1}", run
+
+
+# Rows that nobody has looked at while what replays them was written.
+ROWS |= random_rows(6, 4)
