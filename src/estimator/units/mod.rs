@@ -5,10 +5,16 @@
 //! which they are. Inside a [`Ledger`](super::ledger) a formula multiplies bare numbers, whose units are in the
 //! meaning of their symbols.
 
+mod dtype;
+mod shape;
+
 use std::iter::Sum;
 use std::ops::{Add, Sub};
 
 use serde::Serialize;
+
+pub use dtype::DType;
+pub use shape::{B, D, D32, F, H, K, N, P, R, S, S32, S128, Shape, V, Width, Widths};
 
 /// A quantity of memory, in bytes.
 ///

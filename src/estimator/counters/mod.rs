@@ -1,0 +1,25 @@
+//! What listens to the tape: the peak of live memory, who is alive then, and PyTorch's caching allocator.
+
+mod caching;
+mod live;
+
+pub use caching::{Caching, OutOfMemory, Replayed};
+pub use live::{Alive, Peak};
+
+use super::operators::{Size, Tensor};
+use super::units::Widths;
+
+/// What PyTorch's allocator rounds every size up to (`kMinBlockSize` in c10/core/AllocatorConfig.h, PyTorch 2.15).
+const GRAIN: u64 = 512;
+
+/// Bytes of a block for a tensor; none for a tensor that has none.
+fn rounded(size: Size, widths: &Widths) -> u64 {
+    let bytes = size.bytes(widths);
+    // Beyond 2⁶³ nothing is told apart.
+    bytes.min(1 << 62).next_multiple_of(GRAIN)
+}
+
+/// Bytes of a block for each tensor of a list.
+fn blocks<'t>(tensors: impl Iterator<Item = &'t Tensor>, widths: &Widths) -> Vec<u64> {
+    tensors.map(|tensor| rounded(tensor.size, widths)).collect()
+}

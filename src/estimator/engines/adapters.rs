@@ -1,0 +1,32 @@
+//! peft's low-rank adapters: linear layers get two thin matrices beside their frozen one.
+
+use super::adapter_dtype;
+use crate::estimator::choice::AdapterTargets;
+use crate::estimator::models::Model;
+use crate::estimator::operators::{Adapter, Operator, Place};
+use crate::estimator::scenario::Recipe;
+use crate::estimator::units::{R, Width};
+
+/// Freezes the model, and puts an adapter beside each of the targets.
+pub fn adapt(model: &mut Model, recipe: &Recipe) {
+    model.widths = model.widths.with(Width::Rank, u64::from(recipe.rank));
+    let adapter = Adapter { rank: R, dtype: adapter_dtype(recipe), has_dropout: recipe.adapter_dropout.is_on() };
+    for application in model.blocks_mut().flat_map(|block| &mut block.applications) {
+        application.is_trained = false;
+        if let Operator::Linear { x, from, to, product } = application.operator
+            && is_target(application.place, recipe.targets)
+        {
+            application.operator = Operator::Adapted { x, from, to, product, adapter };
+        }
+    }
+}
+
+/// Whether the matrix at a place gets an adapter. The head never does ("all-linear" of peft leaves it out).
+fn is_target(place: Place, targets: AdapterTargets) -> bool {
+    match place {
+        Place::Query | Place::Value | Place::QueryKeyValue => true,
+        Place::Key | Place::AttentionOutput => targets != AdapterTargets::QueryValue,
+        Place::Gate | Place::Up | Place::Down => targets == AdapterTargets::All,
+        _ => false,
+    }
+}

@@ -1,0 +1,98 @@
+//! What a training program puts around a model: it rewrites blocks, says in what types they compute, and how the step
+//! plays them.
+
+mod adapters;
+
+use crate::estimator::choice::{
+    Adapter, AdapterType, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method, Offload, Optimizer, Precision,
+    Recomputation, StepKernel, TaskKind, Unquantized,
+};
+use crate::estimator::models::{Call, Model, NotCounted, decoder};
+use crate::estimator::operators::Types;
+use crate::estimator::scenario::{Recipe, Scenario};
+use crate::estimator::units::DType;
+
+/// A training program on one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// In what types it computes.
+    pub types: Types,
+    /// Whether the backward pass computes each layer again (`torch.utils.checkpoint`, not reentrant).
+    pub has_checkpoints: bool,
+    /// Whether the embedding's output is made a leaf with a gradient (`enable_input_require_grads` of transformers),
+    /// without which checkpoints of a frozen model would have nothing to derive.
+    pub derives_embeddings: bool,
+    /// How many micro-batches come before an optimizer step.
+    pub micro_batches: u32,
+    /// How AdamW's step is carried out.
+    pub optimizer_step: StepKernel,
+}
+
+/// The model of a scenario as its training program runs it, and that program.
+pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
+    refused(scenario).map_or(Ok(()), Err)?;
+    let recipe = &scenario.recipe;
+    let dtype = weight_dtype(recipe);
+    let call = Call {
+        sequence: recipe.sequence,
+        has_several_sequences: recipe.batch > 1,
+        dtype,
+        attention: recipe.attention,
+        logits: recipe.logits,
+    };
+    let mut model = decoder(&scenario.model, call)?;
+    let is_frozen = recipe.adapter != Adapter::None;
+    if is_frozen {
+        adapters::adapt(&mut model, recipe);
+    }
+    let has_checkpoints = recipe.recomputation == Recomputation::Full;
+    let plan = Plan {
+        types: Types { weights: dtype, autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half) },
+        has_checkpoints,
+        derives_embeddings: has_checkpoints && is_frozen,
+        micro_batches: recipe.micro_batches,
+        optimizer_step: recipe.step,
+    };
+    Ok((model, plan))
+}
+
+/// The type of the model's own weights, adapters apart.
+fn weight_dtype(recipe: &Recipe) -> DType {
+    match (recipe.adapter, recipe.precision) {
+        (_, Precision::Fp32) | (Adapter::LoraFp32, _) | (Adapter::None, Precision::Autocast) => DType::Single,
+        _ => DType::Half,
+    }
+}
+
+/// What of a scenario is not played yet, the first thing that is.
+fn refused(scenario: &Scenario) -> Option<NotCounted> {
+    let Scenario { recipe, cluster, .. } = scenario;
+    let precision = matches!(recipe.precision, Precision::PureBf16 | Precision::Autocast | Precision::Fp32);
+    let refused = [
+        (scenario.method != Method::Ledger, NotCounted::Method),
+        (cluster.gpus != 1, NotCounted::SeveralGpus),
+        (cluster.engine != Engine::Torch, NotCounted::Engine),
+        (scenario.task.kind != TaskKind::Train, NotCounted::Task),
+        (scenario.lengths.batching != Batching::Equal, NotCounted::Lengths),
+        (scenario.outside.is_on(), NotCounted::Outside),
+        (recipe.offload != Offload::None, NotCounted::Offload),
+        (!precision, NotCounted::Precision),
+        (recipe.fp8 != Fp8::Off, NotCounted::Fp8),
+        (recipe.kernels != Kernels::Eager, NotCounted::Kernels),
+        (!matches!(recipe.recomputation, Recomputation::None | Recomputation::Full), NotCounted::Recomputation),
+        (recipe.loss != LossHead::Plain || recipe.logits == Logits::KeptFull, NotCounted::Loss),
+        (recipe.optimizer != Optimizer::AdamW || recipe.step == StepKernel::InBackward, NotCounted::Optimizer),
+        (recipe.dropout.is_on(), NotCounted::Dropout),
+        (recipe.adapter.is_quantized() || recipe.unquantized != Unquantized::Half, NotCounted::Quantized),
+    ];
+    refused.into_iter().find(|(is_refused, _)| *is_refused).map(|(_, reason)| reason)
+}
+
+/// The type of an adapter's weights: fp32 beside half-precision ones unless they are to have the same type
+/// (`autocast_adapter_dtype` of peft's `get_peft_model`).
+fn adapter_dtype(recipe: &Recipe) -> DType {
+    match recipe.adapter_type {
+        AdapterType::Full => DType::Single,
+        AdapterType::Half => weight_dtype(recipe),
+    }
+}

@@ -1,0 +1,108 @@
+//! A function of a model's class as data: operators in order, between arguments and results.
+
+use crate::estimator::operators::{Form, Lowering, Operator, Place, Program, Registry, Types, Value};
+
+/// One operator, at its place.
+#[derive(Clone, Debug)]
+pub struct Application {
+    /// Where it stands.
+    pub place: Place,
+    /// What it does.
+    pub operator: Operator,
+    /// Whether the model's weights of it are trained.
+    pub is_trained: bool,
+    /// Values that have a name in the Python function until the operator is done.
+    names: Vec<Value>,
+}
+
+/// A function of the model's class: arguments, operators, results.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Its operators in order.
+    pub applications: Vec<Application>,
+    arguments: Vec<Form>,
+    /// The arguments that the caller hands over for good; the caller keeps the others until the block is done.
+    taken: Vec<Value>,
+    results: Vec<Value>,
+    /// The places of its weights in the order in which the class declares them, where it is another than that of use.
+    declared: &'static [Place],
+    values: u16,
+}
+
+impl Block {
+    /// A block of no operators yet, with its arguments.
+    pub fn new(arguments: &[Form]) -> (Self, Vec<Value>) {
+        let values = (0..arguments.len() as u16).map(Value).collect::<Vec<_>>();
+        let block = Self {
+            applications: Vec::new(),
+            arguments: arguments.to_vec(),
+            taken: Vec::new(),
+            results: Vec::new(),
+            declared: &[],
+            values: values.len() as u16,
+        };
+        (block, values)
+    }
+
+    /// Adds an operator of one result.
+    pub fn add(&mut self, place: Place, operator: Operator) -> Value {
+        let [result] = self.add_all(place, operator);
+        result
+    }
+
+    /// Adds an operator of several results.
+    pub fn add_all<const RESULTS: usize>(&mut self, place: Place, operator: Operator) -> [Value; RESULTS] {
+        debug_assert_eq!(usize::from(operator.results()), RESULTS, "{operator:?}");
+        let first = self.values;
+        self.values += operator.results();
+        self.applications.push(Application { place, operator, is_trained: true, names: Vec::new() });
+        std::array::from_fn(|result| Value(first + result as u16))
+    }
+
+    /// Gives values a name until the operator that was added last is done.
+    pub fn named(&mut self, values: &[Value]) {
+        self.applications.last_mut().into_iter().for_each(|application| application.names.extend(values));
+    }
+
+    /// Takes arguments over from the caller.
+    pub fn take(&mut self, arguments: &[Value]) {
+        self.taken.extend(arguments);
+    }
+
+    /// The same block with its results.
+    pub fn giving(mut self, results: &[Value]) -> Self {
+        self.results = results.to_vec();
+        self
+    }
+
+    /// The same block with the order in which its class declares weights.
+    pub fn declaring(mut self, declared: &'static [Place]) -> Self {
+        self.declared = declared;
+        self
+    }
+
+    /// The kernels of the block. A value goes with the operator that reads it last, as a name that is overwritten.
+    pub fn lower(&self, registry: &mut Registry, types: Types) -> Program {
+        let mut lowering = Lowering::new(registry, &self.arguments, types);
+        for (position, application) in self.applications.iter().enumerate() {
+            let later = &self.applications[position + 1..];
+            let is_over = |value: &Value| {
+                let is_own = usize::from(value.0) >= self.arguments.len() || self.taken.contains(value);
+                let is_read = later.iter().any(|later| later.reads(*value));
+                is_own && !is_read && !self.results.contains(value)
+            };
+            let mut owned = application.operator.inputs();
+            owned.extend(application.names.iter().filter(|name| !application.operator.inputs().contains(name)));
+            owned.retain(is_over);
+            owned.dedup();
+            lowering.apply(application.place, &application.operator, application.is_trained, &owned);
+        }
+        lowering.finish(&self.results, self.declared)
+    }
+}
+
+impl Application {
+    fn reads(&self, value: Value) -> bool {
+        self.operator.inputs().contains(&value) || self.names.contains(&value)
+    }
+}

@@ -1,0 +1,151 @@
+//! Decoders: which class of transformers a model is built like, and what all of them have in common.
+
+use super::{Block, Model, NotCounted, Run, gpt2, llama};
+use crate::estimator::choice::{AttentionKernel, Logits};
+use crate::estimator::operators::{EagerLayout, Form, Operator, Place, Product, Value};
+use crate::estimator::scenario::{self, Experts, Latent};
+use crate::estimator::units::{B, DType, H, S, Shape, V, Width, Widths};
+
+/// How a model is called, beside its own numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Tokens of a sequence.
+    pub sequence: u32,
+    /// Whether a micro-batch has several sequences.
+    pub has_several_sequences: bool,
+    /// The type of the weights.
+    pub dtype: DType,
+    /// The attention kernel.
+    pub attention: AttentionKernel,
+    /// Whether the training loop holds on to the logits.
+    pub logits: Logits,
+}
+
+/// The layers of a model, with what comes before them.
+pub struct Stack {
+    /// From token ids to the hidden state, then what all layers are given, then names that nobody reads.
+    pub opening: Block,
+    /// Forms of what all layers are given beside the hidden state.
+    pub shared: Vec<Form>,
+    /// Forms of the names of the model's function, which live as long as it runs.
+    pub names: Vec<Form>,
+    /// The layers.
+    pub layers: Vec<Run>,
+    /// The norm behind them.
+    pub final_norm: fn(Value) -> Operator,
+    /// Whether tables of rotary frequencies are kept beside the weights.
+    pub has_frequencies: bool,
+}
+
+/// A decoder of the numbers of a model.
+pub fn decoder(model: &scenario::Model, call: Call) -> Result<Model, NotCounted> {
+    refused(model).map_or(Ok(()), Err)?;
+    let parts = Parts { model, call };
+    let stack = if llama::is_like(model) {
+        llama::stack(&parts)
+    } else if gpt2::is_like(model) {
+        gpt2::stack(&parts)?
+    } else {
+        return Err(NotCounted::Layer);
+    };
+    let named = [
+        (Width::Hidden, model.hidden),
+        (Width::Heads, model.heads),
+        (Width::KvHeads, model.kv_heads),
+        (Width::HeadDim, model.head_dim),
+        (Width::FeedForward, model.feed_forward),
+        (Width::Vocabulary, model.vocabulary),
+        (Width::Positions, model.positions),
+    ];
+    let named = named.map(|(width, value)| (width, u64::from(value.max(1))));
+    Ok(Model {
+        widths: Widths::new(u64::from(call.sequence), &named),
+        dtype: call.dtype,
+        shared: stack.shared.len(),
+        closing: parts.closing(&stack),
+        opening: stack.opening,
+        layers: stack.layers,
+        is_tied: model.tied_embeddings.is_on(),
+        has_frequencies: stack.has_frequencies,
+    })
+}
+
+/// What of a model no decoder here has, the first thing that is.
+fn refused(model: &scenario::Model) -> Option<NotCounted> {
+    let refused = [
+        (model.experts != Experts::NONE, NotCounted::Experts),
+        (model.latent != Latent::NONE, NotCounted::LatentAttention),
+        (model.vision.is_there(), NotCounted::Vision),
+        (model.encoder.is_there(), NotCounted::Encoder),
+    ];
+    refused.into_iter().find(|(is_there, _)| *is_there).map(|(_, reason)| reason)
+}
+
+/// Token ids or labels.
+pub fn tokens() -> Form {
+    Form::new(DType::Long, B * S)
+}
+
+/// A product without a bias.
+pub fn linear(x: Value, from: Shape, to: Shape) -> Operator {
+    Operator::Linear { x, from, to, product: Product::Linear }
+}
+
+/// What the blocks of a model are made of.
+pub struct Parts<'m> {
+    /// Its numbers.
+    pub model: &'m scenario::Model,
+    /// How it is called.
+    pub call: Call,
+}
+
+impl Parts<'_> {
+    /// Whether attention takes its scores in full.
+    pub fn is_eager(&self) -> bool {
+        self.call.attention == AttentionKernel::Eager
+    }
+
+    /// The hidden state.
+    pub fn residual(&self) -> Form {
+        Form::new(self.call.dtype, B * S * H)
+    }
+
+    /// Layers that are all built alike.
+    pub fn equal_layers(&self, layer: Block) -> Vec<Run> {
+        vec![Run { period: vec![layer], times: self.model.layers }]
+    }
+
+    /// What attention puts out, and its weights where it has any.
+    pub fn attention(&self, block: &mut Block, [q, k, v]: [Value; 3], mask: Option<Value>) -> (Value, Option<Value>) {
+        let is_grouped = self.model.kv_heads != self.model.heads;
+        let Some(mask) = mask else {
+            return (block.add(Place::Attention, Operator::Sdpa { q, k, v, is_grouped }), None);
+        };
+        let layout = EagerLayout {
+            is_grouped,
+            has_one_key_head: self.model.kv_heads == 1,
+            has_one_head: self.model.heads == 1,
+            has_several_sequences: self.call.has_several_sequences,
+        };
+        let [out, weights] = block.add_all(Place::Attention, Operator::EagerAttention { q, k, v, mask, layout });
+        (out, Some(weights))
+    }
+
+    /// The end of the model's function, with which its names go, and that of the class with a head: norm, head, logits in
+    /// fp32, loss (`LlamaForCausalLM.forward`).
+    fn closing(&self, stack: &Stack) -> Block {
+        let beside = stack.shared.len() + stack.names.len();
+        let arguments = [self.residual()].into_iter().chain(stack.shared.iter().chain(&stack.names).copied());
+        let (mut block, arguments) = Block::new(&arguments.chain([tokens()]).collect::<Vec<_>>());
+        let (x, labels) = (arguments[0], arguments[beside + 1]);
+        block.take(&arguments[..=beside]);
+        let x = block.add(Place::FinalNorm, (stack.final_norm)(x));
+        block.named(&arguments[1..=beside]);
+        let logits = block.add(Place::Head, linear(x, H, V));
+        let wide = block.add(Place::Logits, Operator::Float { x: logits });
+        let loss = block.add(Place::Loss, Operator::CrossEntropy { logits: wide, labels });
+        block.named(&[x, logits]);
+        let kept: &[_] = if self.call.logits == Logits::Kept { &[loss, logits] } else { &[loss] };
+        block.giving(kept)
+    }
+}

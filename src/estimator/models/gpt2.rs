@@ -1,0 +1,73 @@
+//! GPT-2's stack (transformers 5.23.0, models/gpt2/modeling_gpt2.py), without dropout.
+
+use super::decoder::{Parts, Stack, tokens};
+use super::{Block, NotCounted};
+use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
+use crate::estimator::operators::{Form, Operator, Place, Product, Value};
+use crate::estimator::scenario::Model;
+use crate::estimator::units::{D, DType, F, H, N, P, S, Shape, V};
+
+/// Whether a model's layers are like GPT-2's.
+pub fn is_like(model: &Model) -> bool {
+    (model.norm, model.norms, model.mlp, model.position) == (Norm::LayerNorm, 2, Mlp::GeluTanh, Position::Learned)
+        && (model.packing, model.softmax) == (Packing::Packed, Softmax::Scores)
+        && (model.parallel, model.soft_cap) == (Switch::Off, Switch::Off)
+        && (model.bias, model.qk_norm) == (Bias::All, QkNorm::Off)
+        && model.kv_heads == model.heads
+}
+
+/// Its layers, with what comes before them.
+pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
+    if parts.is_eager() {
+        return Err(NotCounted::EagerAttentionOfGpt2);
+    }
+    let shared = vec![Form::new(DType::Long, S)];
+    Ok(Stack {
+        opening: opening(parts),
+        layers: parts.equal_layers(layer(parts, &shared)),
+        shared,
+        // `inputs_embeds` and `position_embeds`.
+        names: vec![parts.residual(), Form::new(parts.call.dtype, S * H)],
+        final_norm: |x| Operator::LayerNorm { x, width: H },
+        has_frequencies: false,
+    })
+}
+
+/// `GPT2Model.forward` up to its layers.
+fn opening(parts: &Parts<'_>) -> Block {
+    let (mut block, arguments) = Block::new(&[tokens()]);
+    let x = block.add(Place::TokenEmbedding, Operator::Embedding { ids: arguments[0], rows: V, width: H });
+    let ids = block.add(Place::Positions, Operator::PositionIds);
+    let y = block.add(Place::PositionEmbedding, Operator::Embedding { ids, rows: P, width: H });
+    let is_broadcast = parts.call.has_several_sequences;
+    let sum = block.add(Place::EmbeddingSum, Operator::AddToEach { x, y, is_broadcast });
+    block.giving(&[sum, ids, x, y])
+}
+
+/// `GPT2Block.forward`.
+fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
+    let (mut block, arguments) = Block::new(&[&[parts.residual()], shared].concat());
+    let x = arguments[0];
+    let h = block.add(Place::AttentionNorm, Operator::LayerNorm { x, width: H });
+    let packed = block.add(Place::QueryKeyValue, conv1d(h, H, H.by(3)));
+    let [q, k, v] = block.add_all(Place::QueryKeyValue, Operator::Split { x: packed, parts: 3 });
+    let [k, v, q] = [(Place::Key, k), (Place::Value, v), (Place::Query, q)]
+        .map(|(place, x)| block.add(place, Operator::Heads { x, copies_back: false }));
+    let a = block.add(Place::Attention, Operator::Sdpa { q, k, v, is_grouped: false });
+    let o = block.add(Place::AttentionOutput, conv1d(a, N * D, H));
+    block.named(&[q, k, v]);
+    let x = block.add(Place::AttentionAdd, Operator::Add { x: o, y: x });
+    block.named(&[h]);
+    let h = block.add(Place::MlpNorm, Operator::LayerNorm { x, width: H });
+    let up = block.add(Place::Up, conv1d(h, H, F));
+    let active = block.add(Place::Activation, Operator::GeluTanh { x: up });
+    let down = block.add(Place::Down, conv1d(active, F, H));
+    let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
+    block.named(&[h, o]);
+    block.giving(&[out])
+}
+
+/// `Conv1D` of transformers' pytorch_utils.py.
+fn conv1d(x: Value, from: Shape, to: Shape) -> Operator {
+    Operator::Linear { x, from, to, product: Product::Conv1d }
+}

@@ -1,0 +1,74 @@
+//! Models as data: blocks of operators, and how often each block comes.
+
+mod block;
+mod decoder;
+mod gpt2;
+mod llama;
+mod not_counted;
+
+pub use block::Block;
+pub use decoder::{Call, decoder, tokens};
+pub use not_counted::NotCounted;
+
+use crate::estimator::operators::{Part, Place, Registry, Size, Types};
+use crate::estimator::units::{DType, Widths};
+
+/// Blocks that come `times` times in this order.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// One after another.
+    pub period: Vec<Block>,
+    /// How often.
+    pub times: u32,
+}
+
+/// A model at a number of tokens a sequence: from token ids to the loss.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The value of every width; the micro-batch is set by whoever asks for bytes.
+    pub widths: Widths,
+    /// The type of its weights.
+    pub dtype: DType,
+    /// From token ids to the hidden state and what all layers are given beside it.
+    pub opening: Block,
+    /// The layers.
+    pub layers: Vec<Run>,
+    /// How many results of the opening, behind the hidden state, all layers are given.
+    pub shared: usize,
+    /// From the hidden state, everything else that the opening put out and labels to the loss.
+    pub closing: Block,
+    /// Whether the head's matrix is that of the token embedding.
+    pub is_tied: bool,
+    /// Whether tables of rotary frequencies are kept beside the weights.
+    pub has_frequencies: bool,
+}
+
+impl Model {
+    /// Every block once, in order.
+    pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        let layers = self.layers.iter_mut().flat_map(|run| &mut run.period);
+        std::iter::once(&mut self.opening).chain(layers).chain([&mut self.closing])
+    }
+
+    /// The number of weights, added up over the operators that have them.
+    pub fn parameters(&self) -> u64 {
+        let types = Types { weights: self.dtype, autocast: None };
+        let count = |block: &Block| {
+            let mut registry = Registry::default();
+            let program = block.lower(&mut registry, types);
+            let tensors = program.weights.iter().flat_map(|weight| &weight.values).map(|&id| registry.tensor(id));
+            let own =
+                tensors.filter(|tensor| !(self.is_tied && (tensor.place, tensor.part) == (Place::Head, Part::Weight)));
+            let elements = own.map(|tensor| match tensor.size {
+                Size::Of(form) => form.shape.elements(&self.widths),
+                _ => 0,
+            });
+            elements.fold(0, u64::saturating_add)
+        };
+        let layers = self
+            .layers
+            .iter()
+            .flat_map(|run| run.period.iter().map(|block| count(block).saturating_mul(u64::from(run.times))));
+        [&self.opening, &self.closing].map(count).into_iter().chain(layers).fold(0, u64::saturating_add)
+    }
+}

@@ -1,0 +1,72 @@
+//! What the step as a program does not count yet.
+
+use std::fmt;
+
+macro_rules! reasons {
+    ($($(#[$meta:meta])* $name:ident = $reason:literal;)+) => {
+        /// Why a configuration has no program of its step. The first that applies is named.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum NotCounted { $($(#[$meta])* $name,)+ }
+
+        impl NotCounted {
+            /// What it is that is not counted, as the end of a sentence.
+            pub const fn reason(self) -> &'static str {
+                match self { $(Self::$name => $reason,)+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// The workshop's or the paper's method.
+    Method = "only the ledger’s method counts tensors";
+    /// More than one GPU.
+    SeveralGpus = "steps on several GPUs are not played yet";
+    /// Another engine than PyTorch.
+    Engine = "only PyTorch’s own engine is played yet";
+    /// Preference optimization and its like.
+    Task = "only training on the next token is played yet";
+    /// Lengths that vary.
+    Lengths = "only sequences of one length are played yet";
+    /// What stands outside the step.
+    Outside = "what stands outside the step is not played yet";
+    /// Offloading.
+    Offload = "offloading is not played yet";
+    /// Mixed precision with a master copy.
+    Precision = "only bf16, fp32 and autocast are played yet";
+    /// fp8.
+    Fp8 = "products in fp8 are not played yet";
+    /// Fused kernels.
+    Kernels = "fused kernels are not played yet";
+    /// Recomputation of parts.
+    Recomputation = "only no recomputation and that of whole layers are played yet";
+    /// Another loss.
+    Loss = "only the plain cross-entropy is played yet";
+    /// Another optimizer.
+    Optimizer = "only AdamW is played yet";
+    /// Dropout in the blocks.
+    Dropout = "dropout in the layers is not played yet";
+    /// Quantized weights.
+    Quantized = "quantized weights are not played yet";
+    /// Mixtures of experts.
+    Experts = "experts are not played yet";
+    /// Multi-head latent attention.
+    LatentAttention = "latent attention is not played yet";
+    /// Images.
+    Vision = "vision towers are not played yet";
+    /// Encoders.
+    Encoder = "encoders are not played yet";
+    /// Another kind of layer.
+    Layer = "only layers like Llama’s, Qwen’s and GPT-2’s are played yet";
+    /// Eager attention in GPT-2.
+    EagerAttentionOfGpt2 = "GPT-2’s eager attention is not played yet";
+}
+
+impl fmt::Display for NotCounted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.reason())
+    }
+}
+
+impl std::error::Error for NotCounted {}

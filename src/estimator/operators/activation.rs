@@ -1,0 +1,39 @@
+//! Functions of one element at a time.
+
+use super::kernel::Effect::{New, NewOf, Pass, Workspace};
+use super::kernel::{FIRST, NOTHING, OUTPUT, SECOND, Slot};
+use super::lowering::Lowering;
+use super::size::Size;
+use super::tensor::Part;
+use crate::estimator::units::DType;
+
+/// `silu`, whose derivative reads its input.
+pub fn silu(k: &mut Lowering<'_>, x: Slot) -> Slot {
+    k.kernel(Part::Result, k.form(x), &[x.into()]).d(0, FIRST, &[New]).put()
+}
+
+/// The product of two values, whose gradients are computed for the second first (derivatives.yaml: other, self).
+pub fn multiply(k: &mut Lowering<'_>, x: Slot, y: Slot) -> Slot {
+    k.kernel(Part::Result, k.form(x), &[x.into(), y.into()]).d(1, FIRST, &[New]).d(0, SECOND, &[New]).put()
+}
+
+/// `NewGELUActivation`: 0.5 * x * (1 + tanh(√(2/π) * (x + 0.044715 * x³))). Autocast runs the power in fp32.
+pub fn gelu_tanh(k: &mut Lowering<'_>, x: Slot) -> Slot {
+    let halved = k.scale(Part::Halved, x);
+    let base = match k.types.autocast {
+        Some(_) => k.cast(Part::InFp32, x, DType::Single),
+        None => x,
+    };
+    let form = k.form(base);
+    let whole = Workspace(Size::Of(form));
+    let cube = k.kernel(Part::Cube, form, &[base.into()]).d(0, FIRST, &[whole, whole, New]).put();
+    let scaled = k.scale(Part::CubeScaled, cube);
+    let inner = k.add(Part::Inner, x, scaled);
+    let inner = k.scale(Part::InnerScaled, inner);
+    let tanh = k.kernel(Part::Tanh, k.form(inner), &[inner.into()]).d(0, OUTPUT, &[New]).put();
+    let one = k.kernel(Part::OnePlusTanh, k.form(tanh), &[tanh.into()]).d(0, NOTHING, &[Pass]).put();
+    let form = k.promoted(halved, one);
+    let whole = NewOf(Size::Of(form));
+    let call = k.kernel(Part::Result, form, &[halved.into(), one.into()]);
+    call.d(1, FIRST, &[New]).d_cast(0, SECOND, whole, form.dtype).put()
+}

@@ -1,0 +1,151 @@
+//! Attention: heads, kernels of `scaled_dot_product_attention`, and scores in full.
+
+use super::EagerLayout;
+use super::kernel::Effect::{Brief, Drop, New, NewView, Pass, PassView, Workspace};
+use super::kernel::{FIRST, NOTHING, OUTPUT, Operand, Reads, SECOND, Slot};
+use super::lowering::Lowering;
+use super::size::{CUBLAS, Size};
+use super::tensor::{Form, Part};
+use crate::estimator::units::{B, D, D32, DType, S, S32, S128, Shape};
+
+/// `x.split(…)`: views, whose gradients are joined in a new tensor.
+pub fn split(k: &mut Lowering<'_>, x: Slot, parts: u16) -> Vec<Slot> {
+    let form = k.form(x);
+    let part = Form { shape: form.shape.part(u32::from(parts)), ..form };
+    let first = k.view(x, part).parts(parts).d(0, NOTHING, &[New]).put();
+    (first.0..first.0 + parts).map(Slot).collect()
+}
+
+/// `view(…).transpose(1, 2)`. Where its gradient was made anew in the order of the heads, `reshape` copies it.
+pub fn heads(k: &mut Lowering<'_>, x: Slot, copies_back: bool) -> Slot {
+    k.view(x, k.form(x)).d(0, NOTHING, &[if copies_back { New } else { PassView }]).put()
+}
+
+/// `scaled_dot_product_attention`: flash attention in 16 bits, memory-efficient attention in fp32, as PyTorch 2.15
+/// chooses below compute capability 9.0 (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp).
+pub fn sdpa(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], is_grouped: bool) -> Slot {
+    // Autocast casts its arguments from the last to the first.
+    let [v, key, q] = [v, key, q].map(|x| k.autocast(x));
+    let form = k.form(q);
+    if form.dtype == DType::Single {
+        memory_efficient(k, [q, key, v], form, is_grouped)
+    } else {
+        flash(k, [q, key, v], form, is_grouped)
+    }
+}
+
+/// Everything that the backward pass of a fused kernel reads.
+const ALL: Reads = Reads::ALL;
+
+/// `_scaled_dot_product_flash_attention`: `mha_fwd` and `mha_bwd` of csrc/flash_attn/flash_api.cpp.
+fn flash(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, is_grouped: bool) -> Slot {
+    let row = Form::new(DType::Single, form.shape / D);
+    let padded = |shape: Shape| Workspace(Size::Of(Form { shape: row.shape / S * S128 * shape, ..row }));
+    let split = |columns| Size::Splits { rows: row.shape, columns };
+    // softmax_d and dq_accum; keys and values of all heads where they were fewer.
+    let expanded: &[_] = if is_grouped { &[Workspace(Size::Of(form)); 2] } else { &[] };
+    let last = [&[New, padded(Shape::ONE), padded(D32)], expanded].concat();
+    let call = k.kernel(Part::Result, form, &inputs.map(Operand::Value));
+    // softmax_lse, the sums of split keys, the state of the random numbers and its seed.
+    let call = call.aside(Part::LogSumExp, Size::Of(row)).workspace(split(Shape::ONE)).workspace(split(D32));
+    let call = call.aside(Part::RandomState, Size::Bytes(16)).aside(Part::RandomState, Size::Bytes(8));
+    call.d(0, ALL, &[New]).d(1, ALL, &[New]).d(2, ALL, &last).jointly().put()
+}
+
+/// `_scaled_dot_product_efficient_attention`: attention.cu and attention_backward.cu of mem_eff_attention.
+fn memory_efficient(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, is_grouped: bool) -> Slot {
+    let row = Form::new(DType::Single, form.shape / D);
+    let expanded: &[_] = if is_grouped { &[Workspace(Size::Of(form)); 2] } else { &[] };
+    // grad · out and its sum over the columns, which leave delta; then the tiles of the gradient of queries.
+    let [whole, sum] = [form, row].map(|form| Workspace(Size::Of(form)));
+    let tiles = Workspace(Size::Tiles { rows: row.shape });
+    let last = [&[New], expanded, &[whole, sum, sum, Drop(1), Drop(1), tiles]].concat();
+    let call = k.kernel(Part::Result, form, &inputs.map(Operand::Value));
+    let call = call.aside(Part::RandomState, Size::Bytes(8)).aside(Part::RandomState, Size::Bytes(8)).then_output();
+    let call = call.aside(Part::LogSumExp, Size::Of(Form { shape: row.shape / S * S32, ..row }));
+    call.d(0, ALL, &[New]).d(1, ALL, &[New]).d(2, ALL, &last).jointly().put()
+}
+
+/// The mask of eager attention: 0 or the least number of the type, for each sequence (`create_causal_mask`).
+pub fn causal_mask(k: &mut Lowering<'_>, embedded: Slot) -> Slot {
+    let dtype = k.form(embedded).dtype;
+    let arange = |k: &mut Lowering<'_>, shape, from: &[Slot]| {
+        let operands: Vec<_> = from.iter().map(|&slot| slot.into()).collect();
+        k.kernel(Part::Ids, Form::new(DType::Long, shape), &operands).put()
+    };
+    let batch = arange(k, B, &[]);
+    let head = arange(k, Shape::ONE, &[]);
+    let [queries, keys] = [0; 2].map(|_| {
+        let plain = arange(k, S, &[]);
+        arange(k, S, &[plain])
+    });
+    let indices = [batch, head, queries, keys].map(Operand::Value);
+    let seen = k.kernel(Part::Table, Form::new(DType::Byte, S * S), &indices).put();
+    let [zero, least] = [0; 2].map(|_| k.kernel(Part::Table, Form::new(dtype, Shape::ONE), &[]).put());
+    k.kernel(Part::Result, Form::new(dtype, B * S * S), &[seen, zero, least].map(Operand::Value)).put()
+}
+
+/// `eager_attention_forward`: scores, mask, softmax in fp32 and two batched products.
+pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: EagerLayout) -> [Slot; 2] {
+    let EagerLayout { is_grouped, has_one_key_head, has_one_head, has_several_sequences } = layout;
+    let form = k.form(q);
+    let [keys, values] = [key, v].map(|x| if is_grouped { repeated(k, x, form.shape, has_one_key_head) } else { x });
+    // Names of the function.
+    k.hold(keys);
+    k.hold(values);
+    let low_keys = k.autocast(keys);
+    let low_queries = k.autocast(q);
+    // What is not in the order [b, n, S, d] is no view of [b·n, S, d], and bmm copies it. A cast keeps the order of what
+    // is dense, and brings heads that are one and the same into order.
+    let is_apart = has_several_sequences && !has_one_head;
+    let is_strided = is_apart && (!is_grouped || has_one_key_head);
+    let in_order = |k: &mut Lowering<'_>, x, is_copied| if is_copied { k.copy(Part::Copied, x) } else { x };
+    let copied = |low: Slot, plain: Slot| is_strided && (!is_grouped || low == plain);
+    let first = in_order(k, low_queries, is_apart);
+    let second = in_order(k, low_keys, copied(low_keys, keys));
+    let scores = Form { shape: form.shape / D * S, ..k.form(first) };
+    let raw = bmm(k, Part::Scores, first, second, scores);
+    [low_queries, low_keys].into_iter().for_each(|low| k.hold_until(low, raw));
+    let scaled = k.scale(Part::ScoresScaled, raw);
+    let masked = add_mask(k, scaled, mask);
+    let wide = k.cast(Part::InFp32, masked, DType::Single);
+    let whole = k.form(wide);
+    let softmax = k.kernel(Part::Softmax, whole, &[wide.into()]);
+    let softmax = softmax.d(0, OUTPUT, &[New, Brief(Size::Of(whole))]).put();
+    // `.to(query.dtype)`.
+    let weights = k.cast(Part::InHalf, softmax, form.dtype);
+    // `attn_weights` is the name of the masked scores until then.
+    k.hold_until(masked, weights);
+    let low_values = k.autocast(values);
+    let first = k.autocast(weights);
+    let second = in_order(k, low_values, copied(low_values, values));
+    let out = bmm(k, Part::Result, first, second, Form { dtype: k.form(first).dtype, ..form });
+    [first, low_values].into_iter().for_each(|low| k.hold_until(low, out));
+    if has_one_head {
+        return [out, weights];
+    }
+    // `.transpose(1, 2).contiguous()`.
+    let back = if has_several_sequences { New } else { PassView };
+    let out = k.kernel(Part::Copied, k.form(out), &[out.into()]).d(0, NOTHING, &[back]).put();
+    [out, weights]
+}
+
+/// `repeat_kv`: `expand` and a copy, or a view where there is one head; the gradient is summed up over the copies.
+fn repeated(k: &mut Lowering<'_>, x: Slot, shape: Shape, has_one_key_head: bool) -> Slot {
+    let form = Form { shape, ..k.form(x) };
+    let call = if has_one_key_head { k.view(x, form) } else { k.kernel(Part::Repeated, form, &[x.into()]) };
+    call.d(0, NOTHING, &[New]).put()
+}
+
+/// Scores and the mask, which wants no gradient.
+fn add_mask(k: &mut Lowering<'_>, x: Slot, mask: Slot) -> Slot {
+    let form = k.promoted(x, mask);
+    let call = k.kernel(Part::ScoresMasked, form, &[x.into(), mask.into()]);
+    call.d_cast(0, NOTHING, Pass, form.dtype).put()
+}
+
+/// `bmm`, whose gradients are computed for the second factor first (derivatives.yaml: mat2, self).
+fn bmm(k: &mut Lowering<'_>, part: Part, x: Slot, y: Slot, form: Form) -> Slot {
+    let both = [NewView, Brief(CUBLAS)];
+    k.kernel(part, form, &[x.into(), y.into()]).brief(CUBLAS).d(1, FIRST, &both).d(0, SECOND, &both).put()
+}

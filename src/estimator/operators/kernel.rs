@@ -1,0 +1,219 @@
+//! What PyTorch runs, as data: kernels with their derivatives, and blocks of them.
+//!
+//! A kernel says for each of its derivatives what that derivative reads. What is kept for the backward pass follows as
+//! in autograd's generated code: the union of what the derivatives read that anybody needs.
+
+use std::ops::BitOr;
+
+use super::tensor::TensorId;
+
+/// A value of a program: what a kernel puts out, or an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slot(pub u16);
+
+impl Slot {
+    /// Its place in a list that has an item a value.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// What a kernel is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// A value of the program.
+    Value(Slot),
+    /// A weight of the program, by its number there.
+    Weight(usize),
+}
+
+impl From<Slot> for Operand {
+    fn from(slot: Slot) -> Self {
+        Self::Value(slot)
+    }
+}
+
+/// Operands that a kernel has at most.
+pub const OPERANDS: usize = 3;
+
+/// A set of what a derivative may read of its kernel: operands by their place, the output, and what stands beside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reads(u8);
+
+/// Nothing is read.
+pub const NOTHING: Reads = Reads(0);
+/// The first operand.
+pub const FIRST: Reads = Reads(1);
+/// The second operand.
+pub const SECOND: Reads = Reads(2);
+/// The third operand.
+pub const THIRD: Reads = Reads(4);
+/// The output.
+pub const OUTPUT: Reads = Reads(8);
+/// What a kernel puts out beside its output for the backward pass.
+pub const ASIDES: Reads = Reads(16);
+
+impl Reads {
+    /// All operands, the output and what stands beside it.
+    pub const ALL: Self = Self(31);
+
+    /// The operand at a place.
+    pub const fn operand(place: usize) -> Self {
+        Self(1 << place)
+    }
+
+    /// Whether the two sets have anything in common.
+    pub const fn overlaps(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether nothing is read.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl BitOr for Reads {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// What a derivative does, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect<T> {
+    /// A gradient of the operand's form.
+    New,
+    /// A gradient of another form, which is summed up or cast afterwards.
+    NewOf(T),
+    /// A gradient that is a view of what was made. The engine never adds to a view in place.
+    NewView,
+    /// The gradient that comes in.
+    Pass,
+    /// A view of the gradient that comes in.
+    PassView,
+    /// A workspace until the derivative is done or drops it.
+    Workspace(T),
+    /// A workspace that is given back at once.
+    Brief(T),
+    /// The workspace that came so many before the last goes.
+    Drop(usize),
+}
+
+/// The derivative of a kernel with respect to one operand.
+#[derive(Clone, Debug)]
+pub struct Derivative {
+    /// The operand, by its place.
+    pub of: usize,
+    /// What it reads of the kernel.
+    pub reads: Reads,
+    /// The gradient of the operand.
+    pub gradient: TensorId,
+    /// What it does.
+    pub effects: Vec<Effect<TensorId>>,
+    /// The workspaces that the engine takes while it brings the gradient to the operand's form (`validate_outputs` in
+    /// torch/csrc/autograd/engine.cpp); `None` where the gradient has that form.
+    pub conversion: Option<Vec<TensorId>>,
+}
+
+/// A tensor that a kernel makes beside its output.
+#[derive(Clone, Copy, Debug)]
+pub struct Aside {
+    /// Which tensor it is.
+    pub tensor: TensorId,
+    /// Whether derivatives read it; otherwise it goes when the kernel is done.
+    pub is_kept: bool,
+}
+
+/// A node of autograd: one call of PyTorch's library.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// What it is given, in the order in which gradients are handed on.
+    pub operands: Vec<Operand>,
+    /// Its output; `None` for a view of its first value.
+    pub output: Option<TensorId>,
+    /// The first value that it puts out.
+    pub slot: Slot,
+    /// How many values it puts out: parts of one tensor where there are several.
+    pub results: u16,
+    /// Whether the output is a copy of a weight that autocast keeps until it ends.
+    pub is_cached: bool,
+    /// What it makes beside its output.
+    pub asides: Vec<Aside>,
+    /// How many of these are made before the output.
+    pub asides_ahead: usize,
+    /// The workspace of the call.
+    pub brief: Option<TensorId>,
+    /// Its derivatives, in the order in which they are computed.
+    pub derivatives: Vec<Derivative>,
+    /// Whether one call computes all derivatives, whoever asked.
+    pub is_joint: bool,
+    /// Values that nobody reads any more when it is done.
+    pub drops: Vec<Slot>,
+}
+
+impl Kernel {
+    /// The operands that are values, with their places.
+    pub fn values(&self) -> impl Iterator<Item = (usize, Slot)> {
+        self.operands.iter().enumerate().filter_map(|(place, operand)| match operand {
+            Operand::Value(slot) => Some((place, *slot)),
+            Operand::Weight(_) => None,
+        })
+    }
+
+    /// Whether it is given a value.
+    pub fn reads(&self, slot: Slot) -> bool {
+        self.values().any(|(_, value)| value == slot)
+    }
+
+    /// The derivative with respect to the operand at a place.
+    pub fn derivative(&self, of: usize) -> Option<&Derivative> {
+        self.derivatives.iter().find(|derivative| derivative.of == of)
+    }
+}
+
+/// A weight, with all tensors that belong to it.
+#[derive(Clone, Debug)]
+pub struct Weight {
+    /// Its values: one tensor, or those of a packed weight.
+    pub values: Vec<TensorId>,
+    /// What peft makes of an adapter before it casts it to its own type.
+    pub made: Option<TensorId>,
+    /// Its gradient.
+    pub gradient: TensorId,
+    /// What Adam keeps for it, and what its step takes.
+    pub states: Adam<TensorId>,
+    /// Whether it is trained.
+    pub is_trained: bool,
+    /// Whether an engine added it to the model, as peft adds adapters.
+    pub is_added: bool,
+}
+
+/// What Adam keeps for a weight, and what its step takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Adam<T> {
+    /// The number of the step, in fp32.
+    pub count: T,
+    /// The running mean of gradients.
+    pub first: T,
+    /// The running mean of their squares.
+    pub second: T,
+    /// The root of that mean, where the step takes one.
+    pub root: T,
+    /// That root and ε, where the step takes both.
+    pub denominator: T,
+}
+
+/// A block, lowered to the kernels that PyTorch runs.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Its kernels in order.
+    pub kernels: Vec<Kernel>,
+    /// Its weights, in the order in which the class of the model declares them, those that were added last.
+    pub weights: Vec<Weight>,
+    /// How many values it has, its arguments first.
+    pub slots: usize,
+    /// What it puts out.
+    pub results: Vec<Slot>,
+}

@@ -1,0 +1,169 @@
+//! Products with matrices, and peft's adapters beside them.
+
+use super::kernel::Effect::{Brief, New, NewView, Pass};
+use super::kernel::{FIRST, NOTHING, Operand, SECOND, Slot, THIRD};
+use super::lowering::{Lowering, Sum};
+use super::size::{CUBLAS, CUBLASLT, Size};
+use super::tensor::{Form, Part};
+use crate::estimator::units::{DType, Shape};
+
+/// How PyTorch computes a linear layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Product {
+    /// `torch.nn.Linear` without a bias: `mm`.
+    Linear,
+    /// `torch.nn.Linear` with a bias: `addmm`.
+    LinearWithBias,
+    /// `Conv1D` of transformers' pytorch_utils.py, as in GPT-2: `addmm` with the weight as it is.
+    Conv1d,
+}
+
+/// A low-rank adapter of peft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adapter {
+    /// Its rank.
+    pub rank: Shape,
+    /// The type of its weights.
+    pub dtype: DType,
+    /// Whether its input passes a dropout.
+    pub has_dropout: bool,
+}
+
+/// A linear layer of the model's own.
+pub fn linear(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Product) -> Slot {
+    let dtype = k.types.weights;
+    let is_trained = k.is_trained();
+    let weight = k.weight(Part::Weight, Form::new(dtype, to * from));
+    if product == Product::Linear {
+        return mm(k, Part::Result, x, weight, Matrix { from, to, dtype, is_trained });
+    }
+    let bias = k.weight(Part::Bias, Form::new(dtype, to));
+    // C++ evaluates the arguments of autocast's wrapper from the last to the first: of `addmm(bias, input, weight)` the
+    // weight would be cast first. F.linear with a bias casts bias, weight and input in this order, as was recorded.
+    let low = |k: &mut Lowering<'_>, weight, shape| autocast_weight(k, weight, Form::new(dtype, shape), is_trained);
+    let [bias, weight, x] = match product {
+        Product::Conv1d => {
+            let weight = low(k, weight, to * from);
+            let x = k.autocast(x);
+            [low(k, bias, to), weight, x.into()]
+        }
+        Product::Linear | Product::LinearWithBias => {
+            let bias = low(k, bias, to);
+            let weight = low(k, weight, to * from);
+            [bias, weight, k.autocast(x).into()]
+        }
+    };
+    addmm(k, [bias, x, weight], from, to)
+}
+
+/// A matrix of a product.
+#[derive(Clone, Copy)]
+struct Matrix {
+    from: Shape,
+    to: Shape,
+    dtype: DType,
+    is_trained: bool,
+}
+
+/// `mm`, whose gradients are computed for the second matrix first (derivatives.yaml, in alphabetical order: mat2, self).
+fn mm(k: &mut Lowering<'_>, result: Part, x: Slot, weight: Operand, matrix: Matrix) -> Slot {
+    let Matrix { from, to, dtype, is_trained } = matrix;
+    // Autocast's arguments are cast from the last to the first: the weight, then the input.
+    let weight = autocast_weight(k, weight, Form::new(dtype, to * from), is_trained);
+    let x = k.autocast(x);
+    let form = Form { shape: k.form(x).shape / from * to, ..k.form(x) };
+    let both = [NewView, Brief(CUBLAS)];
+    k.kernel(result, form, &[x.into(), weight]).brief(CUBLAS).d(1, FIRST, &both).d(0, SECOND, &both).put()
+}
+
+/// `addmm` of a bias, an input and a weight: the gradients of its matrices in this order, then the bias is summed up.
+fn addmm(k: &mut Lowering<'_>, operands: [Operand; 3], from: Shape, to: Shape) -> Slot {
+    let Operand::Value(x) = operands[1] else { return Slot(0) };
+    let form = Form { shape: k.form(x).shape / from * to, ..k.form(x) };
+    let both = [NewView, Brief(CUBLAS)];
+    let sum = Sum { outputs: to, inputs: form.shape / to, fast: false };
+    let call = k.kernel(Part::Result, form, &operands).brief(CUBLASLT);
+    call.d(1, THIRD, &both).d(2, SECOND, &both).d_sum(0, NOTHING, &[Pass], sum).put()
+}
+
+/// The copy of a weight that autocast makes for a product, and keeps where the weight is trained (`cached_cast` in
+/// aten/src/ATen/autocast_mode.cpp); the weight itself where it has that type.
+fn autocast_weight(k: &mut Lowering<'_>, weight: Operand, form: Form, is_trained: bool) -> Operand {
+    let Some(low) = k.types.autocast.filter(|low| *low != form.dtype) else { return weight };
+    let call = k.kernel(Part::AutocastWeight, form.with_dtype(low), &[weight]);
+    call.d(0, NOTHING, &[New]).cached(is_trained).put().into()
+}
+
+/// A frozen linear layer with peft's adapter beside it.
+pub fn adapted(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Product, adapter: Adapter) -> Slot {
+    let Adapter { rank, dtype, has_dropout } = adapter;
+    let base = linear(k, x, from, to, product);
+    let asked = k.form(base).dtype;
+    // `x = self._cast_input_dtype(x, …)`: a name of the function, which lives as long as that.
+    let x = k.cast(Part::InputCast, x, dtype);
+    k.hold(x);
+    let dropped = if has_dropout { dropout(k, x) } else { x };
+    let matrix = Matrix { from, to: rank, dtype, is_trained: true };
+    let weight = k.adapter_weight(Part::AdapterA, Form::new(dtype, rank * from));
+    let inner = mm(k, Part::AdapterInner, dropped, weight, matrix);
+    // An argument stays until the call is over, which may have cast it.
+    k.hold_until(dropped, inner);
+    let weight = k.adapter_weight(Part::AdapterB, Form::new(dtype, to * rank));
+    let outer = mm(k, Part::AdapterOuter, inner, weight, Matrix { from: rank, to, ..matrix });
+    // `* scaling`, a number: nothing is read again.
+    let scaled = k.scale(Part::AdapterScaled, outer);
+    let sum = k.add(Part::AdapterSum, base, scaled);
+    k.cast(Part::ResultCast, sum, asked)
+}
+
+/// `native_dropout`: a mask of a byte an element, and a copy.
+fn dropout(k: &mut Lowering<'_>, x: Slot) -> Slot {
+    let form = k.form(x);
+    let call = k.kernel(Part::Dropped, form, &[x.into()]);
+    let call = call.aside(Part::DropoutMask, Size::Of(form.with_dtype(DType::Byte))).then_output();
+    call.d(0, super::kernel::ASIDES, &[New]).put()
+}
+
+/// Rules that several files share.
+impl Lowering<'_> {
+    /// `x.to(dtype)`: the value itself where it has that type.
+    pub fn cast(&mut self, part: Part, x: Slot, dtype: DType) -> Slot {
+        let form = self.form(x);
+        if form.dtype == dtype {
+            return x;
+        }
+        self.kernel(part, form.with_dtype(dtype), &[x.into()]).d(0, NOTHING, &[New]).put()
+    }
+
+    /// The value in the type to which autocast lowers the inputs of products.
+    pub fn autocast(&mut self, x: Slot) -> Slot {
+        match self.types.autocast {
+            Some(low) => self.cast(Part::AutocastInput, x, low),
+            None => x,
+        }
+    }
+
+    /// The product with a number, which is no tensor that is kept (`is_wrapped_number` in
+    /// torch/csrc/autograd/saved_variable.cpp).
+    pub fn scale(&mut self, part: Part, x: Slot) -> Slot {
+        self.kernel(part, self.form(x), &[x.into()]).d(0, NOTHING, &[New]).put()
+    }
+
+    /// The sum, in the wider of two types; gradients are cast back where the operand has the other one.
+    pub fn add(&mut self, part: Part, x: Slot, y: Slot) -> Slot {
+        let form = self.promoted(x, y);
+        let call = self.kernel(part, form, &[x.into(), y.into()]);
+        call.d_cast(0, NOTHING, Pass, form.dtype).d_cast(1, NOTHING, Pass, form.dtype).put()
+    }
+
+    /// A copy of the same elements whose gradient is that of what was copied.
+    pub fn copy(&mut self, part: Part, x: Slot) -> Slot {
+        self.kernel(part, self.form(x), &[x.into()]).d(0, NOTHING, &[Pass]).put()
+    }
+
+    /// The form of `x`, in the wider of the types of `x` and `y`.
+    pub fn promoted(&self, x: Slot, y: Slot) -> Form {
+        let form = self.form(x);
+        form.with_dtype(form.dtype.promoted(self.form(y).dtype))
+    }
+}

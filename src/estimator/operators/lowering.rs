@@ -1,0 +1,318 @@
+//! A block on its way from operators to kernels.
+
+use super::kernel::{Adam, Aside, Derivative, Effect, Kernel, Operand, Program, Reads, Slot, Weight};
+use super::size::Size;
+use super::tensor::{Form, Part, Place, Registry, Tensor, TensorId};
+use super::{Operator, Value};
+use crate::estimator::units::DType;
+
+/// In what types a block computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Types {
+    /// The type of the model's own weights.
+    pub weights: DType,
+    /// The type to which `torch.autocast` lowers products, where it is on.
+    pub autocast: Option<DType>,
+}
+
+/// A program while operators are added to it.
+pub struct Lowering<'r> {
+    registry: &'r mut Registry,
+    program: Program,
+    forms: Vec<Form>,
+    /// The slot of every value of the block.
+    values: Vec<Slot>,
+    /// Values that live on until the kernel that makes another value is done; without one, until the operator is.
+    held: Vec<(Slot, Option<Slot>)>,
+    place: Place,
+    source: &'static str,
+    is_trained: bool,
+    /// In what types the block computes.
+    pub types: Types,
+}
+
+impl<'r> Lowering<'r> {
+    /// A program of no operators yet, with arguments of these forms.
+    pub fn new(registry: &'r mut Registry, arguments: &[Form], types: Types) -> Self {
+        Self {
+            registry,
+            program: Program::default(),
+            forms: arguments.to_vec(),
+            values: (0..arguments.len()).map(|slot| Slot(slot as u16)).collect(),
+            held: Vec::new(),
+            place: Place::Batch,
+            source: "",
+            is_trained: true,
+            types,
+        }
+    }
+
+    /// Adds an operator. What it makes for itself goes with its last reader; what it `owns` of the values that it is
+    /// given goes when it is done.
+    pub fn apply(&mut self, place: Place, operator: &Operator, is_trained: bool, owns: &[Value]) {
+        (self.place, self.source, self.is_trained) = (place, operator.source(), is_trained);
+        let (first, own) = (self.program.kernels.len(), self.forms.len());
+        self.held.clear();
+        let results = operator.lower(self);
+        let kernels = &mut self.program.kernels[first..];
+        let last = kernels.len().saturating_sub(1);
+        for local in (own..self.forms.len()).map(|slot| Slot(slot as u16)).filter(|local| !results.contains(local)) {
+            let makes = |kernel: &Kernel, slot: Slot| (kernel.slot.0..kernel.slot.0 + kernel.results).contains(&slot.0);
+            let last_use = match self.held.iter().find(|(held, _)| *held == local) {
+                Some((_, until)) => until.and_then(|until| kernels.iter().rposition(|kernel| makes(kernel, until))),
+                None => kernels.iter().rposition(|kernel| makes(kernel, local) || kernel.reads(local)),
+            };
+            kernels[last_use.unwrap_or(last)].drops.push(local);
+        }
+        kernels[last].drops.extend(owns.iter().map(|value| self.values[usize::from(value.0)]));
+        self.values.extend(results);
+    }
+
+    /// The program, its weights in the order of `declared` places.
+    pub fn finish(mut self, results: &[Value], declared: &[Place]) -> Program {
+        let registry = &*self.registry;
+        let rank = |weight: &Weight| {
+            let place = weight.values.first().map(|&id| registry.tensor(id).place);
+            let declared = place.and_then(|place| declared.iter().position(|of| *of == place));
+            (weight.is_added, declared.unwrap_or(usize::MAX))
+        };
+        let mut order: Vec<_> = (0..self.program.weights.len()).collect();
+        order.sort_by_key(|&weight| rank(&self.program.weights[weight]));
+        let mut numbers = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(number, &weight)| numbers[weight] = number);
+        for kernel in &mut self.program.kernels {
+            for operand in &mut kernel.operands {
+                if let Operand::Weight(weight) = operand {
+                    *weight = numbers[*weight];
+                }
+            }
+        }
+        self.program.weights = order.iter().map(|&weight| self.program.weights[weight].clone()).collect();
+        self.program.slots = self.forms.len();
+        self.program.results = results.iter().map(|&value| self.slot(value)).collect();
+        self.program
+    }
+
+    /// The slot of a value of the block.
+    pub fn slot(&self, value: Value) -> Slot {
+        self.values[usize::from(value.0)]
+    }
+
+    /// The form of a value.
+    pub fn form(&self, slot: Slot) -> Form {
+        self.forms[slot.index()]
+    }
+
+    /// The number of a tensor of the present operator.
+    pub fn tensor(&mut self, part: Part, size: Size) -> TensorId {
+        self.registry.id(Tensor { place: self.place, part, size }, self.source)
+    }
+
+    /// Keeps a value until its operator is done, as a name of the Python function that the operator is.
+    pub fn hold(&mut self, slot: Slot) {
+        self.held.push((slot, None));
+    }
+
+    /// Keeps a value until the kernel that makes another one is done.
+    pub fn hold_until(&mut self, slot: Slot, made: Slot) {
+        self.held.push((slot, Some(made)));
+    }
+
+    /// Whether the model's weights of the present operator are trained.
+    pub fn is_trained(&self) -> bool {
+        self.is_trained
+    }
+
+    /// A weight of the model.
+    pub fn weight(&mut self, part: Part, form: Form) -> Operand {
+        self.any_weight(part, form, vec![Size::Of(form)], self.is_trained, false)
+    }
+
+    /// A weight of an adapter, which is trained.
+    pub fn adapter_weight(&mut self, part: Part, form: Form) -> Operand {
+        self.any_weight(part, form, vec![Size::Of(form)], true, true)
+    }
+
+    fn any_weight(&mut self, part: Part, form: Form, sizes: Vec<Size>, is_trained: bool, is_added: bool) -> Operand {
+        let size = Size::Of(form);
+        let made = is_added && form.dtype != self.types.weights;
+        let made = made.then(|| self.tensor(part, Size::Of(form.with_dtype(self.types.weights))));
+        let weight = Weight {
+            values: sizes.into_iter().map(|size| self.tensor(part, size)).collect(),
+            made,
+            gradient: self.tensor(Part::WeightGradient, size),
+            states: Adam {
+                count: self.tensor(Part::StepCount, Size::Bytes(4)),
+                first: self.tensor(Part::FirstMoment, size),
+                second: self.tensor(Part::SecondMoment, size),
+                root: self.tensor(Part::SecondMomentRoot, size),
+                denominator: self.tensor(Part::Denominator, size),
+            },
+            is_trained,
+            is_added,
+        };
+        self.program.weights.push(weight);
+        Operand::Weight(self.program.weights.len() - 1)
+    }
+
+    /// A kernel that puts out a new tensor.
+    pub fn kernel(&mut self, part: Part, form: Form, operands: &[Operand]) -> Call<'_, 'r> {
+        let output = self.tensor(part, Size::Of(form));
+        self.call(form, Some(output), operands)
+    }
+
+    /// A kernel that puts out a view of its first value.
+    pub fn view(&mut self, x: Slot, form: Form) -> Call<'_, 'r> {
+        self.call(form, None, &[x.into()])
+    }
+
+    fn call(&mut self, form: Form, output: Option<TensorId>, operands: &[Operand]) -> Call<'_, 'r> {
+        let slot = Slot(self.forms.len() as u16);
+        self.forms.push(form);
+        let kernel = Kernel {
+            operands: operands.to_vec(),
+            output,
+            slot,
+            results: 1,
+            is_cached: false,
+            asides: Vec::new(),
+            asides_ahead: 0,
+            brief: None,
+            derivatives: Vec::new(),
+            is_joint: false,
+            drops: Vec::new(),
+        };
+        Call { lowering: self, kernel }
+    }
+
+    fn operand_form(&self, operand: Operand) -> Option<Form> {
+        match operand {
+            Operand::Value(slot) => Some(self.form(slot)),
+            Operand::Weight(_) => None,
+        }
+    }
+}
+
+/// A kernel while its rule is written.
+#[must_use]
+pub struct Call<'l, 'r> {
+    lowering: &'l mut Lowering<'r>,
+    kernel: Kernel,
+}
+
+impl Call<'_, '_> {
+    /// Gives the output a size that is no product of widths.
+    pub fn sized(mut self, part: Part, size: Size) -> Self {
+        self.kernel.output = Some(self.lowering.tensor(part, size));
+        self
+    }
+
+    /// Puts out `results` parts of the output, each of the form that was given.
+    pub fn parts(mut self, results: u16) -> Self {
+        let form = self.lowering.form(self.kernel.slot);
+        self.lowering.forms.extend((1..results).map(|_| form));
+        self.kernel.results = results;
+        self
+    }
+
+    /// Makes a tensor beside the output that derivatives read.
+    pub fn aside(self, part: Part, size: Size) -> Self {
+        self.any_aside(part, size, true)
+    }
+
+    /// Makes a tensor beside the output that goes when the kernel is done.
+    pub fn workspace(self, size: Size) -> Self {
+        self.any_aside(Part::Workspace, size, false)
+    }
+
+    fn any_aside(mut self, part: Part, size: Size, is_kept: bool) -> Self {
+        let tensor = self.lowering.tensor(part, size);
+        self.kernel.asides.push(Aside { tensor, is_kept });
+        self
+    }
+
+    /// Makes what stands beside the output so far before it.
+    pub fn then_output(mut self) -> Self {
+        self.kernel.asides_ahead = self.kernel.asides.len();
+        self
+    }
+
+    /// Takes a workspace for the call.
+    pub fn brief(mut self, size: Size) -> Self {
+        self.kernel.brief = Some(self.lowering.tensor(Part::Workspace, size));
+        self
+    }
+
+    /// Computes all derivatives by one call, whoever asked.
+    pub fn jointly(mut self) -> Self {
+        self.kernel.is_joint = true;
+        self
+    }
+
+    /// Leaves the output to autocast's cache of weights.
+    pub fn cached(mut self, is_cached: bool) -> Self {
+        self.kernel.is_cached = is_cached;
+        self
+    }
+
+    /// The derivative with respect to the operand at a place: what it reads, and what it does.
+    pub fn d(self, of: usize, reads: Reads, effects: &[Effect<Size>]) -> Self {
+        self.derivative(of, reads, effects, None)
+    }
+
+    /// A derivative that is summed up over what was broadcast: `inputs` for each of `outputs` (`sum_to_size`).
+    pub fn d_sum(self, of: usize, reads: Reads, effects: &[Effect<Size>], sum: Sum) -> Self {
+        let Sum { outputs, inputs, fast } = sum;
+        let part = |semaphores| Size::Reduction { outputs, inputs, fast, semaphores };
+        self.derivative(of, reads, effects, Some(&[part(false), part(true)]))
+    }
+
+    /// A derivative that comes in a type of its own, and is cast where the operand has another.
+    pub fn d_cast(self, of: usize, reads: Reads, effect: Effect<Size>, dtype: DType) -> Self {
+        let operand = self.kernel.operands[of];
+        let differs = self.lowering.operand_form(operand).is_some_and(|form| form.dtype != dtype);
+        let effect = if differs || !matches!(effect, Effect::NewOf(_)) { effect } else { Effect::New };
+        self.derivative(of, reads, &[effect], differs.then_some(&[]))
+    }
+
+    fn derivative(mut self, of: usize, reads: Reads, effects: &[Effect<Size>], conversion: Option<&[Size]>) -> Self {
+        let lowering = &mut *self.lowering;
+        let gradient = match self.kernel.operands[of] {
+            Operand::Weight(weight) => lowering.program.weights[weight].gradient,
+            Operand::Value(slot) => lowering.tensor(Part::Gradient, Size::Of(lowering.form(slot))),
+        };
+        let effects = effects.iter().map(|effect| match *effect {
+            Effect::New => Effect::New,
+            Effect::NewOf(size) => Effect::NewOf(lowering.tensor(Part::Gradient, size)),
+            Effect::NewView => Effect::NewView,
+            Effect::Pass => Effect::Pass,
+            Effect::PassView => Effect::PassView,
+            Effect::Workspace(size) => Effect::Workspace(lowering.tensor(Part::Workspace, size)),
+            Effect::Brief(size) => Effect::Brief(lowering.tensor(Part::Workspace, size)),
+            Effect::Drop(before) => Effect::Drop(before),
+        });
+        let effects = effects.collect();
+        let conversion =
+            conversion.map(|sizes| sizes.iter().map(|&size| lowering.tensor(Part::Workspace, size)).collect());
+        self.kernel.derivatives.push(Derivative { of, reads, gradient, effects, conversion });
+        self
+    }
+
+    /// Adds the kernel to the program; its first value.
+    pub fn put(self) -> Slot {
+        let slot = self.kernel.slot;
+        self.lowering.program.kernels.push(self.kernel);
+        slot
+    }
+}
+
+/// A sum over dimensions that were broadcast.
+#[derive(Clone, Copy, Debug)]
+pub struct Sum {
+    /// Sums.
+    pub outputs: crate::estimator::units::Shape,
+    /// Elements of each.
+    pub inputs: crate::estimator::units::Shape,
+    /// Whether the elements of a sum lie side by side.
+    pub fast: bool,
+}

@@ -1,0 +1,179 @@
+//! Operators of a model as data, and what PyTorch does for each: a file a kind, a source beside each rule.
+//!
+//! The order in which a rule makes and drops tensors is that of PyTorch's own allocator traces (tests/traces).
+
+mod activation;
+mod attention;
+mod embedding;
+mod kernel;
+mod linear;
+mod loss;
+mod lowering;
+mod norm;
+mod rotary;
+mod size;
+mod tensor;
+
+pub use kernel::{ASIDES, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, Weight};
+pub use linear::{Adapter, Product};
+pub use lowering::{Lowering, Types};
+pub use size::Size;
+pub use tensor::{Form, Kind, Part, Place, Registry, Tensor, TensorId};
+
+use crate::estimator::units::Shape;
+
+/// A value of a block: an argument, or what one of its operators puts out, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Value(pub u16);
+
+/// What one application of PyTorch's library or of a function of the model's class does, with its widths. The number of
+/// rows comes from the values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// Rows of a table for ids.
+    Embedding { ids: Value, rows: Shape, width: Shape },
+    /// Numbers of the positions of a sequence.
+    PositionIds,
+    /// Cosines and sines of positions, without a gradient; two results.
+    RotaryTable { positions: Value, width: Shape },
+    /// The mask that eager attention adds to scores.
+    CausalMask { embedded: Value },
+    /// Root-mean-square norm, spelt out in operations as in transformers.
+    RmsNorm { x: Value, width: Shape },
+    /// Layer norm with weight and bias, one kernel.
+    LayerNorm { x: Value, width: Shape },
+    /// A product with a matrix.
+    Linear { x: Value, from: Shape, to: Shape, product: Product },
+    /// The same with peft's low-rank adapter beside the frozen matrix.
+    Adapted { x: Value, from: Shape, to: Shape, product: Product, adapter: Adapter },
+    /// Parts of a tensor along its last dimension, as views; as many results.
+    Split { x: Value, parts: u16 },
+    /// Heads as a dimension of their own, transposed; `copies_back` where the gradient comes in another order, so that a
+    /// copy brings it back.
+    Heads { x: Value, copies_back: bool },
+    /// Queries or keys rotated by their positions.
+    Rotary { x: Value, cos: Value, sin: Value },
+    /// `scaled_dot_product_attention`; `is_grouped` where there are fewer heads of keys than of queries.
+    Sdpa { q: Value, k: Value, v: Value, is_grouped: bool },
+    /// Attention with scores and softmax in full; two results, the output and the weights.
+    EagerAttention { q: Value, k: Value, v: Value, mask: Value, layout: EagerLayout },
+    /// SiLU.
+    Silu { x: Value },
+    /// GELU by tanh, spelt out in operations.
+    GeluTanh { x: Value },
+    /// The product of two values, element by element.
+    Multiply { x: Value, y: Value },
+    /// The sum of two values of one shape.
+    Add { x: Value, y: Value },
+    /// The sum of a value and one that is the same for all sequences; `is_broadcast` where there are several.
+    AddToEach { x: Value, y: Value, is_broadcast: bool },
+    /// The value in fp32.
+    Float { x: Value },
+    /// Cross-entropy of logits in fp32, with labels that are shifted by one.
+    CrossEntropy { logits: Value, labels: Value },
+}
+
+/// How heads lie in memory, which decides what eager attention copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EagerLayout {
+    /// Whether a head of keys stands for several of queries.
+    pub is_grouped: bool,
+    /// Whether there is one head of keys.
+    pub has_one_key_head: bool,
+    /// Whether there is one head of queries.
+    pub has_one_head: bool,
+    /// Whether there are several sequences, so that heads of different sequences are not side by side.
+    pub has_several_sequences: bool,
+}
+
+impl Operator {
+    /// Where its rule comes from.
+    pub const fn source(&self) -> &'static str {
+        match self {
+            Self::Embedding { .. } => "PyTorch 2.15, EmbeddingBackwardKernel.cu",
+            Self::PositionIds => "transformers 5.23.0, modeling_llama.py LlamaModel.forward",
+            Self::RotaryTable { .. } => "transformers 5.23.0, modeling_llama.py LlamaRotaryEmbedding.forward",
+            Self::CausalMask { .. } => "transformers 5.23.0, masking_utils.py create_causal_mask",
+            Self::RmsNorm { .. } => "transformers 5.23.0, modeling_llama.py LlamaRMSNorm.forward",
+            Self::LayerNorm { .. } => "PyTorch 2.15, derivatives.yaml native_layer_norm",
+            Self::Linear { .. } => "PyTorch 2.15, derivatives.yaml mm and addmm",
+            Self::Adapted { .. } => "peft 0.21.2, tuners/lora/layer.py Linear.forward",
+            Self::Split { .. } => "PyTorch 2.15, derivatives.yaml split",
+            Self::Heads { .. } => "PyTorch 2.15, derivatives.yaml transpose and view",
+            Self::Rotary { .. } => "transformers 5.23.0, modeling_llama.py apply_rotary_pos_emb",
+            Self::Sdpa { .. } => "PyTorch 2.15, flash_api.cpp and mem_eff_attention",
+            Self::EagerAttention { .. } => "transformers 5.23.0, modeling_llama.py eager_attention_forward",
+            Self::Silu { .. } => "PyTorch 2.15, derivatives.yaml silu",
+            Self::GeluTanh { .. } => "transformers 5.23.0, activations.py NewGELUActivation",
+            Self::Multiply { .. } => "PyTorch 2.15, derivatives.yaml mul",
+            Self::Add { .. } | Self::AddToEach { .. } => "PyTorch 2.15, derivatives.yaml add",
+            Self::Float { .. } => "PyTorch 2.15, derivatives.yaml _to_copy",
+            Self::CrossEntropy { .. } => "transformers 5.23.0, loss_utils.py ForCausalLMLoss",
+        }
+    }
+
+    /// The values that it is given, in order.
+    pub fn inputs(&self) -> Vec<Value> {
+        match *self {
+            Self::PositionIds => vec![],
+            Self::Embedding { ids: x, .. }
+            | Self::RotaryTable { positions: x, .. }
+            | Self::CausalMask { embedded: x }
+            | Self::RmsNorm { x, .. }
+            | Self::LayerNorm { x, .. }
+            | Self::Linear { x, .. }
+            | Self::Adapted { x, .. }
+            | Self::Split { x, .. }
+            | Self::Heads { x, .. }
+            | Self::Silu { x }
+            | Self::GeluTanh { x }
+            | Self::Float { x } => vec![x],
+            Self::Multiply { x, y }
+            | Self::Add { x, y }
+            | Self::AddToEach { x, y, .. }
+            | Self::CrossEntropy { logits: x, labels: y } => vec![x, y],
+            Self::Rotary { x: q, cos: k, sin: v } | Self::Sdpa { q, k, v, .. } => vec![q, k, v],
+            Self::EagerAttention { q, k, v, mask, .. } => vec![q, k, v, mask],
+        }
+    }
+
+    /// How many values it puts out.
+    pub const fn results(&self) -> u16 {
+        match *self {
+            Self::RotaryTable { .. } | Self::EagerAttention { .. } => 2,
+            Self::Split { parts, .. } => parts,
+            _ => 1,
+        }
+    }
+
+    /// Adds its kernels in the order in which PyTorch runs them; what it puts out.
+    pub fn lower(&self, to: &mut Lowering<'_>) -> Vec<Slot> {
+        let result = match *self {
+            Self::Embedding { ids, rows, width } => embedding::embedding(to, to.slot(ids), rows, width),
+            Self::PositionIds => embedding::position_ids(to),
+            Self::RotaryTable { positions, width } => return rotary::table(to, to.slot(positions), width).into(),
+            Self::CausalMask { embedded } => attention::causal_mask(to, to.slot(embedded)),
+            Self::RmsNorm { x, width } => norm::rms_norm(to, to.slot(x), width),
+            Self::LayerNorm { x, width } => norm::layer_norm(to, to.slot(x), width),
+            Self::Linear { x, from, to: into, product } => linear::linear(to, to.slot(x), from, into, product),
+            Self::Adapted { x, from, to: into, product, adapter } => {
+                linear::adapted(to, to.slot(x), from, into, product, adapter)
+            }
+            Self::Split { x, parts } => return attention::split(to, to.slot(x), parts),
+            Self::Heads { x, copies_back } => attention::heads(to, to.slot(x), copies_back),
+            Self::Rotary { x, cos, sin } => rotary::rotated(to, to.slot(x), to.slot(cos), to.slot(sin)),
+            Self::Sdpa { q, k, v, is_grouped } => attention::sdpa(to, [q, k, v].map(|x| to.slot(x)), is_grouped),
+            Self::EagerAttention { q, k, v, mask, layout } => {
+                return attention::eager(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout).into();
+            }
+            Self::Silu { x } => activation::silu(to, to.slot(x)),
+            Self::GeluTanh { x } => activation::gelu_tanh(to, to.slot(x)),
+            Self::Multiply { x, y } => activation::multiply(to, to.slot(x), to.slot(y)),
+            Self::Add { x, y } => to.add(Part::Result, to.slot(x), to.slot(y)),
+            Self::AddToEach { x, y, is_broadcast } => embedding::add_to_each(to, to.slot(x), to.slot(y), is_broadcast),
+            Self::Float { x } => loss::float(to, to.slot(x)),
+            Self::CrossEntropy { logits, .. } => loss::cross_entropy(to, to.slot(logits)),
+        };
+        vec![result]
+    }
+}

@@ -1,0 +1,62 @@
+//! Norms.
+
+use super::kernel::Effect::{New, NewOf, Pass, Workspace};
+use super::kernel::{ASIDES, FIRST, NOTHING, OUTPUT, SECOND, Slot, THIRD};
+use super::lowering::{Lowering, Sum};
+use super::size::Size;
+use super::tensor::{Form, Part};
+use crate::estimator::units::{DType, Shape};
+
+/// `LlamaRMSNorm.forward`: the input goes to fp32, is divided by its root mean square, goes back and is weighted.
+pub fn rms_norm(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
+    let form = k.form(x);
+    let rows = Form::new(DType::Single, form.shape / width);
+    let wide = k.cast(Part::InFp32, x, DType::Single);
+    let all = k.form(wide);
+    let whole = Size::Of(all);
+    // pow_backward: grad * (2 * self ** 1).
+    let square = k.kernel(Part::Square, all, &[wide.into()]);
+    let square = square.d(0, FIRST, &[Workspace(whole), Workspace(whole), New]).put();
+    let mean = k.kernel(Part::Mean, rows, &[square.into()]).d(0, NOTHING, &[New]).put();
+    // `variance`, a name of the function.
+    k.hold(mean);
+    let eps = k.kernel(Part::MeanEps, rows, &[mean.into()]).d(0, NOTHING, &[Pass]).put();
+    // rsqrt: -0.5 * grad * result.pow(3).
+    let row = Workspace(Size::Of(rows));
+    let root = k.kernel(Part::InverseRoot, rows, &[eps.into()]).d(0, OUTPUT, &[row, row, New]).put();
+    let normed = k.kernel(Part::Normed, all, &[wide.into(), root.into()]);
+    let sum = Sum { outputs: rows.shape, inputs: width, fast: true };
+    let normed = normed.d_sum(1, FIRST, &[NewOf(whole)], sum).d(0, SECOND, &[New]).put();
+    // `hidden_states`, another name.
+    k.hold(normed);
+    let narrow = k.cast(Part::InHalf, normed, form.dtype);
+    let weight = k.weight(Part::Weight, Form::new(k.types.weights, width));
+    let out = form.with_dtype(form.dtype.promoted(k.types.weights));
+    let whole = NewOf(Size::Of(out));
+    let sum = Sum { outputs: width, inputs: rows.shape, fast: false };
+    let call = k.kernel(Part::Result, out, &[weight, narrow.into()]);
+    call.d_cast(1, FIRST, whole, out.dtype).d_sum(0, SECOND, &[whole], sum).put()
+}
+
+/// `native_layer_norm`, which autocast runs in fp32: bias, weight and input are cast in this order. Its backward pass reads
+/// input, weight, bias, mean and reciprocal deviation, whichever of its gradients is asked for.
+pub fn layer_norm(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
+    let form = Form::new(k.types.weights, width);
+    let [weight, bias] = [Part::Weight, Part::Bias].map(|part| k.weight(part, form));
+    let is_wide = k.types.autocast.is_some();
+    let wide = |k: &mut Lowering<'_>, part, weight| {
+        if !is_wide || form.dtype == DType::Single {
+            return weight;
+        }
+        k.kernel(part, form.with_dtype(DType::Single), &[weight]).d(0, NOTHING, &[New]).put().into()
+    };
+    let bias = wide(k, Part::BiasInFp32, bias);
+    let weight = wide(k, Part::WeightInFp32, weight);
+    let x = if is_wide { k.cast(Part::InFp32, x, DType::Single) } else { x };
+    let form = k.form(x);
+    let rows = Size::Of(Form::new(DType::Single, form.shape / width));
+    let all = FIRST | SECOND | THIRD | ASIDES;
+    let call = k.kernel(Part::Result, form, &[x.into(), weight, bias]);
+    let call = call.aside(Part::Mean, rows).aside(Part::InverseRoot, rows);
+    call.d(0, all, &[New]).d(1, all, &[New]).d(2, all, &[New]).put()
+}

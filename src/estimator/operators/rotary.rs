@@ -1,0 +1,58 @@
+//! Rotary positions.
+
+use super::kernel::Effect::{New, NewOf, PassView};
+use super::kernel::{NOTHING, SECOND, Slot};
+use super::lowering::Lowering;
+use super::size::Size;
+use super::tensor::{Form, Part};
+use crate::estimator::units::{DType, Shape};
+
+/// Cosines and sines of positions for heads of a width (`LlamaRotaryEmbedding.forward`, under no_grad), in fp32 and then
+/// in the type of the hidden state.
+pub fn table(k: &mut Lowering<'_>, positions: Slot, width: Shape) -> [Slot; 2] {
+    let whole = k.form(positions).shape * width;
+    let make = |k: &mut Lowering<'_>, shape, reads: &[Slot]| {
+        let operands: Vec<_> = reads.iter().map(|&slot| slot.into()).collect();
+        k.kernel(Part::Table, Form::new(DType::Single, shape), &operands).put()
+    };
+    let floats = make(k, k.form(positions).shape, &[positions]);
+    let freqs = make(k, whole.part(2), &[floats]);
+    let doubled = make(k, whole, &[freqs]);
+    let plain = make(k, whole, &[doubled]);
+    let cos = make(k, whole, &[plain]);
+    let plain = make(k, whole, &[doubled]);
+    let sin = make(k, whole, &[plain]);
+    // `freqs`, `emb`, `cos` and `sin` are names of the function.
+    let tables = [cos, sin].map(|table| {
+        let form = k.form(table);
+        let is_wanted = form.dtype == k.types.weights;
+        if is_wanted { table } else { k.kernel(Part::Table, form.with_dtype(k.types.weights), &[table.into()]).put() }
+    });
+    for name in [freqs, doubled, cos, sin] {
+        if !tables.contains(&name) {
+            k.hold(name);
+        }
+    }
+    tables
+}
+
+/// `apply_rotary_pos_emb`: x * cos + rotate_half(x) * sin.
+pub fn rotated(k: &mut Lowering<'_>, x: Slot, cos: Slot, sin: Slot) -> Slot {
+    let form = k.form(x);
+    let half = Form { shape: form.shape.part(2), ..form };
+    let cosined = times(k, Part::Cosined, x, cos);
+    // slice_backward writes into zeros of the whole.
+    let [first, second] = [0; 2].map(|_| k.view(x, half).d(0, NOTHING, &[New]).put());
+    let negated = k.kernel(Part::HalfNegated, half, &[second.into()]).d(0, NOTHING, &[New]).put();
+    let turned = k.kernel(Part::HalvesTurned, form, &[negated.into(), first.into()]);
+    let turned = turned.d(0, NOTHING, &[PassView]).d(1, NOTHING, &[PassView]).put();
+    let sined = times(k, Part::Sined, turned, sin);
+    k.add(Part::Result, cosined, sined)
+}
+
+/// The product with a table that wants no gradient.
+fn times(k: &mut Lowering<'_>, part: Part, x: Slot, table: Slot) -> Slot {
+    let form = k.promoted(x, table);
+    let call = k.kernel(part, form, &[x.into(), table.into()]);
+    call.d_cast(0, SECOND, NewOf(Size::Of(form)), form.dtype).put()
+}

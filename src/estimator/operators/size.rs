@@ -1,0 +1,213 @@
+//! How many bytes a tensor or a workspace takes. Tensors are products of widths; what kernels take for themselves is
+//! not always.
+//!
+//! The workspaces are those of PyTorch 2.15 on a device of compute capability 8.0 with 108 multiprocessors, an A100,
+//! as its allocator was asked for them (tests/traces/README.md).
+
+use super::tensor::Form;
+use crate::estimator::units::{DType, S, Shape, Width, Widths};
+
+/// Streaming multiprocessors of the device, and threads that each may hold (A100).
+const PROCESSORS: u64 = 108;
+const THREADS_PER_PROCESSOR: u64 = 2048;
+
+/// Bytes that a product takes from the allocator for cuBLAS and gives back at once: the configuration ":4096:2:16:8"
+/// (`parseChosenWorkspaceSize` in aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 2.15, before compute capability 9.0).
+pub const CUBLAS: Size = Size::Bytes(8_519_680);
+
+/// The same for a product with a bias, which cuBLASLt computes (`_getWorkspaceSize` in aten/src/ATen/cuda/CUDABlas.cpp).
+pub const CUBLASLT: Size = Size::Bytes(1 << 20);
+
+/// Indices above which `embedding_dense_backward` sorts them (aten/src/ATen/native/cuda/Embedding.cu).
+const SORTED_ABOVE: u64 = 3072;
+
+/// A number of bytes that is known once the widths are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Size {
+    /// So many elements of a type.
+    Of(Form),
+    /// The same for every micro-batch.
+    Bytes(u64),
+    /// The buffer through which blocks share a sum of `inputs` elements for each of `outputs`, or its semaphores
+    /// (`setReduceConfig` in aten/src/ATen/native/cuda/Reduce.cuh). `fast` says that the innermost dimension is summed.
+    Reduction {
+        /// Sums.
+        outputs: Shape,
+        /// Elements of each sum.
+        inputs: Shape,
+        /// Whether the elements of a sum lie side by side.
+        fast: bool,
+        /// Whether the semaphores are asked for and not the buffer.
+        semaphores: bool,
+    },
+    /// Indices and flags of a gradient of an embedding: `each` bytes a token and `fixed` ones, where there are enough
+    /// tokens (aten/src/ATen/native/cuda/EmbeddingBackwardKernel.cu).
+    Sorting {
+        /// Tokens.
+        tokens: Shape,
+        /// Bytes of each.
+        each: u64,
+        /// Bytes of all.
+        fixed: u64,
+    },
+    /// The same, for a row or an index of each segment: the smaller of tokens and rows of the table.
+    Segments {
+        /// Tokens.
+        tokens: Shape,
+        /// Rows of the table.
+        rows: Shape,
+    },
+    /// CUB's scan of the segments; how much it takes was fitted to what was recorded.
+    SegmentScan {
+        /// Tokens.
+        tokens: Shape,
+        /// Rows of the table.
+        rows: Shape,
+    },
+    /// Partial sums: one for ten tokens, and one for each segment.
+    Partial {
+        /// Tokens.
+        tokens: Shape,
+        /// Rows of the table.
+        rows: Shape,
+        /// One sum.
+        each: Form,
+    },
+    /// CUB's radix sort of the tokens.
+    Sort {
+        /// Tokens.
+        tokens: Shape,
+        /// Rows of the table.
+        rows: Shape,
+    },
+    /// What flash attention adds up where it splits the keys because queries are few: `columns` for each of `rows` and
+    /// each part (`num_splits_heuristic` in csrc/flash_attn/flash_api.cpp).
+    Splits {
+        /// Rows of queries.
+        rows: Shape,
+        /// Elements of each row and part.
+        columns: Shape,
+    },
+    /// Sums of memory-efficient attention's backward pass: for each block of rows a lock, a counter and tiles of the
+    /// columns (`GradQTempStorage` in mem_eff_attention/kernel_backward.h).
+    Tiles {
+        /// Rows of queries.
+        rows: Shape,
+    },
+    /// Labels with one more a sequence (`ForCausalLMLoss` in transformers/loss/loss_utils.py, 5.23.0), where several
+    /// sequences are then copied.
+    PaddedLabels,
+    /// The labels that the loss reads: that copy, or the padded ones of one sequence.
+    ShiftedLabels,
+}
+
+impl Size {
+    /// The bytes for given widths; 0 where a kernel does without.
+    pub fn bytes(self, widths: &Widths) -> u64 {
+        let n = |shape: Shape| shape.elements(widths);
+        let sorted = |tokens: Shape, bytes: u64| if n(tokens) > SORTED_ABOVE { bytes } else { 0 };
+        match self {
+            Self::Of(form) => n(form.shape).saturating_mul(form.dtype.bytes()),
+            Self::Bytes(bytes) => bytes,
+            Self::Reduction { outputs, inputs, fast, semaphores } => {
+                let (buffer, flags) = reduction(n(outputs), n(inputs), fast);
+                if semaphores { flags } else { buffer }
+            }
+            Self::Sorting { tokens, each, fixed } => {
+                sorted(tokens, n(tokens).saturating_mul(each).saturating_add(fixed))
+            }
+            Self::Segments { tokens, rows } => sorted(tokens, n(tokens).min(n(rows)).saturating_mul(8)),
+            Self::SegmentScan { tokens, rows } => {
+                sorted(tokens, 1023 + 256 * n(tokens).min(n(rows)).div_ceil(12_288).min(1 << 40))
+            }
+            Self::Partial { tokens, rows, each } => {
+                let sums = (n(tokens) / 10).saturating_add(n(tokens).min(n(rows)));
+                sorted(tokens, sums.saturating_mul(n(each.shape)).saturating_mul(each.dtype.bytes()))
+            }
+            Self::Sort { tokens, rows } => sorted(tokens, radix_sort(n(tokens), n(rows))),
+            Self::Splits { rows, columns } => {
+                match splits(n(rows / S), widths.of(Width::Sequence), widths.of(Width::HeadDim)) {
+                    1 => 0,
+                    splits => splits.saturating_mul(n(rows)).saturating_mul(n(columns)).saturating_mul(4),
+                }
+            }
+            Self::Tiles { rows } => tiles(n(rows / S), widths.of(Width::Sequence), widths.of(Width::HeadDim)),
+            Self::PaddedLabels if widths.of(Width::Batch) == 1 => 0,
+            Self::PaddedLabels => {
+                let (batch, sequence) = (widths.of(Width::Batch), widths.of(Width::Sequence));
+                batch.saturating_mul(sequence.saturating_add(1)).saturating_mul(DType::Long.bytes())
+            }
+            Self::ShiftedLabels => {
+                let (batch, sequence) = (widths.of(Width::Batch), widths.of(Width::Sequence));
+                let labels = if batch > 1 { batch.saturating_mul(sequence) } else { sequence.saturating_add(1) };
+                labels.saturating_mul(DType::Long.bytes())
+            }
+        }
+    }
+}
+
+/// Bytes of CUB's radix sort of pairs of int64: the other halves of both buffers, and counters of blocks and digits.
+/// The counters were fitted to what was recorded for 3,885 to 9,000 indices.
+fn radix_sort(tokens: u64, rows: u64) -> u64 {
+    let digits = u64::from(64 - rows.saturating_sub(1).max(1).leading_zeros()).div_ceil(8);
+    let keys = tokens.saturating_mul(8).checked_next_multiple_of(256).unwrap_or(u64::MAX);
+    keys.saturating_mul(2).saturating_add(2048 * digits).saturating_add(1024 * tokens.div_ceil(3840).min(1 << 40) + 511)
+}
+
+/// Bytes of the tiles into which memory-efficient attention adds up the gradient of queries.
+fn tiles(heads: u64, sequence: u64, head_dim: u64) -> u64 {
+    let block = if head_dim <= 64 { 64 } else { 128 };
+    // A lock, a counter and a tile for each 64 columns.
+    let each = head_dim.div_ceil(64).min(1 << 32) * (16 + block * 64 * 4);
+    heads.saturating_mul(sequence.div_ceil(block)).saturating_mul(each)
+}
+
+/// Parts into which flash attention splits the keys of `heads` heads and sequences.
+fn splits(heads: u64, sequence: u64, head_dim: u64) -> u64 {
+    let block = match head_dim {
+        ..=64 => 256,
+        65..=128 => 128,
+        _ => 64,
+    };
+    let (blocks, slots) = (sequence.div_ceil(block), 2 * PROCESSORS);
+    let work = heads.saturating_mul(sequence.div_ceil(64));
+    // The heuristic asks for 0.8 of the slots; beyond it nothing is split.
+    if work.saturating_mul(10) >= 8 * slots {
+        return 1;
+    }
+    let differs = |parts: u64| parts == 1 || blocks.div_ceil(parts) != blocks.div_ceil(parts - 1);
+    let efficiency = |parts: u64| (work * parts) as f64 / slots as f64 / (work * parts).div_ceil(slots) as f64;
+    let sensible = || (1..=blocks.min(slots).min(128)).filter(|&parts| differs(parts));
+    let best = sensible().map(efficiency).fold(0.0, f64::max);
+    sensible().find(|&parts| efficiency(parts) >= 0.85 * best).unwrap_or(1)
+}
+
+/// Bytes of the buffer and of the semaphores of sums over `inputs` elements for each of `outputs`, added up in fp32.
+fn reduction(outputs: u64, inputs: u64, fast: bool) -> (u64, u64) {
+    if outputs == 0 || inputs == 0 {
+        return (0, 0);
+    }
+    let below = |n: u64| 1 << n.max(1).ilog2();
+    let vector = if fast { 1 } else { 1 << outputs.trailing_zeros().min(2) };
+    let (inner, outer) = if fast { (inputs, outputs) } else { (outputs / vector, inputs) };
+    let most = 512 / vector;
+    let (x, y) = (most.min(below(inner)), most.min(below(outer)));
+    let height = y.min(most / x.min(32));
+    let width = x.min(most / height);
+    let (mut step_in, mut step_out) = if fast { (width, 1) } else { (1, width) };
+    let splits = inputs.div_ceil(step_in) >= (height * 16).min(256);
+    *(if splits { &mut step_in } else { &mut step_out }) *= height;
+    let each = inputs.div_ceil(step_in);
+    let (grid, target) =
+        ((outputs / vector).div_ceil(step_out), PROCESSORS * (THREADS_PER_PROCESSOR / (width * height)));
+    if !(splits && each >= 256 && grid <= target) {
+        return (0, 0);
+    }
+    match target.div_ceil(grid).min(each.div_ceil(16)).max(each.div_ceil(256)) {
+        1 => (0, 0),
+        parts => {
+            let each = if fast { 4 } else { 4 * width * vector };
+            (outputs.saturating_mul(parts).saturating_mul(each), 4 * grid)
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Who a tensor is: the operator that it belongs to, which part of it, and how large.
+
+use std::collections::HashMap;
+
+use super::size::Size;
+use crate::estimator::units::{DType, Shape};
+
+macro_rules! names {
+    ($(#[$meta:meta])* $enum:ident { $($name:ident $text:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        #[allow(missing_docs, reason = "each name is told by its text")]
+        pub enum $enum { $($name,)+ }
+
+        impl $enum {
+            /// What a reader calls it. Nothing is decided by this text.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)+ }
+            }
+        }
+    };
+}
+
+names! {
+    /// Where in a model an operator stands.
+    Place {
+        Batch "batch",
+        TokenEmbedding "token embedding",
+        PositionEmbedding "position embedding",
+        EmbeddingSum "sum of embeddings",
+        Positions "positions",
+        RotaryTable "rotary table",
+        Mask "causal mask",
+        AttentionNorm "norm before attention",
+        QueryKeyValue "queries, keys and values",
+        Query "queries",
+        Key "keys",
+        Value "values",
+        QueryNorm "norm of queries",
+        KeyNorm "norm of keys",
+        QueryRotary "rotary of queries",
+        KeyRotary "rotary of keys",
+        Attention "attention",
+        AttentionOutput "attention’s output matrix",
+        AttentionAdd "residual after attention",
+        MlpNorm "norm before MLP",
+        Gate "gate",
+        Up "up",
+        Activation "activation function",
+        Product "gate × up",
+        Down "down",
+        MlpAdd "residual after MLP",
+        FinalNorm "final norm",
+        Head "head",
+        Logits "logits",
+        Loss "loss",
+    }
+}
+
+names! {
+    /// Which tensor of an operator it is.
+    Part {
+        Weight "weights",
+        Bias "bias",
+        AdapterA "adapter A",
+        AdapterB "adapter B",
+        Scales "scales",
+        WeightGradient "gradient of weights",
+        FirstMoment "first moment",
+        SecondMoment "second moment",
+        StepCount "step count",
+        SecondMomentRoot "root of the second moment",
+        Denominator "root of the second moment and ε",
+        Ids "token ids",
+        Labels "labels",
+        PaddedLabels "labels, padded",
+        Table "table",
+        Result "result",
+        InFp32 "copy in fp32",
+        WeightInFp32 "weights in fp32",
+        BiasInFp32 "bias in fp32",
+        InHalf "copy in 16 bits",
+        InputCast "input in the type of the layer",
+        ResultCast "result in the type of the layer",
+        AutocastWeight "autocast’s copy of weights",
+        AutocastInput "autocast’s copy of the input",
+        Copied "copy in another order",
+        Repeated "heads repeated",
+        Square "square",
+        Mean "mean",
+        MeanEps "mean and ε",
+        InverseRoot "inverse root",
+        Normed "normed",
+        Cube "third power",
+        CubeScaled "third power, scaled",
+        Inner "inner sum",
+        InnerScaled "inner sum, scaled",
+        Tanh "tanh",
+        OnePlusTanh "1 + tanh",
+        Halved "half of the input",
+        Cosined "times cosine",
+        HalfNegated "half, negated",
+        HalvesTurned "halves turned",
+        Sined "times sine",
+        Scores "scores",
+        ScoresScaled "scores, scaled",
+        ScoresMasked "scores, masked",
+        Softmax "softmax",
+        LogSumExp "log-sum-exp",
+        RandomState "random state",
+        LogSoftmax "log-softmax",
+        TotalWeight "total weight",
+        AdapterInner "adapter A’s result",
+        AdapterOuter "adapter B’s result",
+        AdapterScaled "adapter’s result, scaled",
+        AdapterSum "sum with the adapter",
+        DropoutMask "dropout mask",
+        Dropped "after dropout",
+        Gradient "gradient",
+        Workspace "workspace",
+    }
+}
+
+names! {
+    /// The kind of memory that a tensor takes.
+    Kind {
+        Parameters "parameters",
+        Gradients "gradients",
+        Optimizer "optimizer state",
+        Activations "activations",
+        Logits "logits and loss",
+        Batch "batch",
+        Temporary "temporary",
+    }
+}
+
+/// The type of a tensor's elements, and their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Form {
+    /// The type of an element.
+    pub dtype: DType,
+    /// The number of elements.
+    pub shape: Shape,
+}
+
+impl Form {
+    /// Elements of a type.
+    pub const fn new(dtype: DType, shape: Shape) -> Self {
+        Self { dtype, shape }
+    }
+
+    /// As many elements of another type.
+    pub const fn with_dtype(self, dtype: DType) -> Self {
+        Self { dtype, ..self }
+    }
+}
+
+/// A tensor: its place and part are its identity, and layers of the same build have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tensor {
+    /// The operator that it belongs to.
+    pub place: Place,
+    /// Which tensor of that operator it is.
+    pub part: Part,
+    /// How many bytes it takes.
+    pub size: Size,
+}
+
+impl Tensor {
+    /// The kind of memory that it takes.
+    pub const fn kind(&self) -> Kind {
+        match (self.place, self.part) {
+            (_, Part::Weight | Part::Bias | Part::AdapterA | Part::AdapterB | Part::Scales) => Kind::Parameters,
+            (_, Part::WeightGradient) => Kind::Gradients,
+            (_, Part::FirstMoment | Part::SecondMoment | Part::StepCount) => Kind::Optimizer,
+            (_, Part::Ids) => Kind::Batch,
+            (Place::Head | Place::Logits | Place::Loss, _) => Kind::Logits,
+            (_, Part::Gradient | Part::Workspace | Part::SecondMomentRoot | Part::Denominator) => Kind::Temporary,
+            _ => Kind::Activations,
+        }
+    }
+}
+
+/// A tensor by its number in a [`Registry`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorId(u16);
+
+impl TensorId {
+    /// Its place in lists that have an item a tensor.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// Every tensor that the programs of a model speak of, each once, with the source of its rule.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    tensors: Vec<(Tensor, &'static str)>,
+    numbers: HashMap<Tensor, TensorId>,
+}
+
+impl Registry {
+    /// The number of a tensor, which is added where it is new.
+    pub fn id(&mut self, tensor: Tensor, source: &'static str) -> TensorId {
+        *self.numbers.entry(tensor).or_insert_with(|| {
+            self.tensors.push((tensor, source));
+            // A model has a few dozen operators of a few dozen tensors; 2¹⁶ are never reached.
+            TensorId(u16::try_from(self.tensors.len() - 1).unwrap_or(u16::MAX))
+        })
+    }
+
+    /// The tensor of a number.
+    pub fn tensor(&self, id: TensorId) -> &Tensor {
+        &self.tensors[id.index()].0
+    }
+
+    /// Every tensor with the source of its rule, in the order of their numbers.
+    pub fn all(&self) -> impl Iterator<Item = (&Tensor, &'static str)> {
+        self.tensors.iter().map(|(tensor, source)| (tensor, *source))
+    }
+}

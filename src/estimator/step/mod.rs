@@ -1,0 +1,316 @@
+//! The order of a step: the model is built, micro-batches run forward and backward, the optimizer updates.
+
+mod tape;
+
+pub use tape::{Event, Moment};
+
+use crate::estimator::choice::StepKernel;
+use crate::estimator::engines::Plan;
+use crate::estimator::models::{Block, Model, tokens};
+use crate::estimator::operators::{Form, Part, Place, Program, Registry, Size, Tensor, TensorId, Weight};
+use crate::estimator::units::{D, DType};
+use tape::{Instance, Tape, Value};
+
+/// Whether equal layers in a row are played in full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Each of them.
+    Whole,
+    /// The first, the second for all between, and the last. The peak and who is alive then are the same.
+    Folded,
+}
+
+impl Depth {
+    /// How many micro-batches are played at most. The first makes the gradients and all others add to them, so that what
+    /// the second does they all do.
+    const fn micro_batches(self) -> u32 {
+        match self {
+            Self::Whole => 64,
+            Self::Folded => 2,
+        }
+    }
+}
+
+/// Which steps are played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steps {
+    /// One that finds the optimizer's state there.
+    Steady,
+    /// The first ones; the first of all makes that state.
+    First(u32),
+}
+
+/// All events of a play.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// Every tensor that events speak of.
+    pub registry: Registry,
+    /// What happened.
+    pub events: Vec<Event>,
+    /// How many storages there were.
+    pub storages: usize,
+}
+
+/// Blocks in a row that come `times` times.
+struct Stage<'p> {
+    instances: Vec<Instance<'p>>,
+    times: u32,
+}
+
+/// The blocks of a model, lowered.
+struct Programs {
+    opening: [Program; 1],
+    layers: Vec<Vec<Program>>,
+    closing: [Program; 1],
+}
+
+/// Plays steps of a model as its training program runs it.
+pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
+    let mut registry = Registry::default();
+    let mut lower = |block: &Block| block.lower(&mut registry, plan.types);
+    let programs = Programs {
+        opening: [lower(&model.opening)],
+        layers: model.layers.iter().map(|run| run.period.iter().map(&mut lower).collect()).collect(),
+        closing: [lower(&model.closing)],
+    };
+    let mut own = |place, part, size, source| registry.id(Tensor { place, part, size }, source);
+    let source = "PyTorch 2.15, the training loop";
+    let ids = own(Place::Batch, Part::Ids, Size::Of(tokens()), source);
+    let one = own(Place::Loss, Part::Gradient, Size::Bytes(4), source);
+    let frequencies = Size::Of(Form::new(DType::Single, D.part(2)));
+    let frequencies = own(Place::RotaryTable, Part::Table, frequencies, "transformers 5.23.0, LlamaRotaryEmbedding");
+    let stages = stages(model, &programs, depth);
+    let count = stages.iter().flat_map(|stage| &stage.instances).map(|instance| instance.weights.len()).sum();
+    let mut play = Play { tape: Tape::new(count), model, plan, stages: &stages };
+
+    play.build();
+    if model.has_frequencies {
+        // `inv_freq` and `original_inv_freq`.
+        play.tape.allocate(frequencies);
+        play.tape.allocate(frequencies);
+    }
+    play.add_adapters();
+    play.tape.mark(Moment::Loaded);
+    let ids = Value { storage: play.tape.allocate(ids), node: None };
+    if steps == Steps::Steady {
+        play.make_states();
+    }
+    let count = if let Steps::First(count) = steps { count } else { 1 };
+    for step in 0..count {
+        for _ in 0..plan.micro_batches.min(depth.micro_batches()) {
+            play.micro_batch(ids, one);
+        }
+        play.tape.mark(Moment::Update);
+        if step == 0 && steps != Steps::Steady {
+            play.make_states();
+        }
+        play.update();
+        play.each_weight(|play, _, number| play.tape.zero_gradient(number));
+        play.tape.mark(Moment::End);
+    }
+    let (events, storages) = play.tape.finish();
+    Trace { registry, events, storages }
+}
+
+/// All stages of a model, its weights numbered in order.
+fn stages<'p>(model: &Model, programs: &'p Programs, depth: Depth) -> Vec<Stage<'p>> {
+    let mut numbers = 0..;
+    let mut stage = |programs: &'p [Program], times| {
+        let instance = |program: &'p Program| Instance {
+            program,
+            weights: numbers.by_ref().take(program.weights.len()).collect(),
+        };
+        Stage { instances: programs.iter().map(instance).collect(), times }
+    };
+    let mut all = vec![stage(&programs.opening, 1)];
+    for (run, programs) in model.layers.iter().zip(&programs.layers) {
+        let members = match (depth, run.times) {
+            (Depth::Folded, times @ 4..) => vec![1, times - 2, 1],
+            (_, times) => vec![1; times as usize],
+        };
+        all.extend(members.into_iter().map(|times| stage(programs, times)));
+    }
+    let mut last = stage(&programs.closing, 1);
+    if model.is_tied {
+        let head = programs.closing[0].weights.len() - 1;
+        // The head's matrix is the embedding's, the first of all.
+        last.instances[0].weights[head] = EMBEDDING;
+    }
+    all.push(last);
+    all
+}
+
+/// The number of the token embedding's matrix.
+const EMBEDDING: usize = 0;
+
+/// A play under way.
+struct Play<'p> {
+    tape: Tape<'p>,
+    model: &'p Model,
+    plan: &'p Plan,
+    stages: &'p [Stage<'p>],
+}
+
+impl<'p> Play<'p> {
+    /// Goes through the weights of every block, as its class declares them, each once.
+    fn each_weight(&mut self, mut visit: impl FnMut(&mut Self, &'p Weight, usize)) {
+        let is_tied = self.model.is_tied;
+        let mut has_begun = false;
+        self.each_declared(|play, weight, number| {
+            if !(is_tied && number == EMBEDDING && has_begun) {
+                visit(play, weight, number);
+            }
+            has_begun = true;
+        });
+    }
+
+    /// The same with a tied head's matrix a second time.
+    fn each_declared(&mut self, mut visit: impl FnMut(&mut Self, &'p Weight, usize)) {
+        let stages = self.stages;
+        for Stage { instances, times } in stages {
+            if *times > 1 {
+                self.tape.begin_repeat(*times);
+            }
+            for instance in instances {
+                for (weight, &number) in instance.program.weights.iter().zip(&instance.weights) {
+                    visit(self, weight, number);
+                }
+            }
+            if *times > 1 {
+                self.tape.end_repeat();
+            }
+        }
+    }
+
+    /// The model's class makes its weights. A head that is tied later is made as well, and goes.
+    fn build(&mut self) {
+        self.tape.mark(Moment::Load);
+        let mut tied_head = Vec::new();
+        let mut has_begun = false;
+        self.each_declared(|play, weight, number| {
+            if weight.is_added {
+                return;
+            }
+            let storages: Vec<_> = weight.values.iter().map(|&tensor| play.tape.allocate(tensor)).collect();
+            if number == EMBEDDING && has_begun {
+                tied_head = storages;
+            }
+            has_begun = true;
+        });
+        tied_head.into_iter().for_each(|storage| self.tape.release(storage));
+    }
+
+    /// peft makes adapters in the type of the layer, and then brings them to their own type one by one.
+    fn add_adapters(&mut self) {
+        let mut made = Vec::new();
+        self.each_declared(|play, weight, _| {
+            if weight.is_added {
+                let tensors = weight.made.map_or(weight.values.clone(), |made| vec![made]);
+                made.extend(tensors.into_iter().map(|tensor| play.tape.allocate(tensor)));
+            }
+        });
+        let mut made = made.into_iter();
+        self.each_declared(|play, weight, _| {
+            if weight.is_added
+                && let (Some(before), Some(_)) = (made.next(), weight.made)
+            {
+                weight.values.iter().for_each(|&tensor| {
+                    play.tape.allocate(tensor);
+                });
+                play.tape.release(before);
+            }
+        });
+    }
+
+    /// One micro-batch: forward, loss, backward.
+    fn micro_batch(&mut self, ids: Value, one: TensorId) {
+        let [first, between @ .., last] = self.stages else { return };
+        let tape = &mut self.tape;
+        tape.mark(Moment::Forward);
+        let begun = tape.run(&first.instances[0], &[ids]);
+        let (shared, names) = begun[1..].split_at(self.model.shared);
+        let mut x = begun[0];
+        if self.plan.derives_embeddings && x.node.is_none() {
+            x = tape.leaf(x.storage);
+        }
+        for Stage { instances, times } in between {
+            x = tape.repeat_both_ways(*times, |tape| {
+                instances.iter().fold(x, |x, instance| {
+                    let arguments = [&[x], shared].concat();
+                    let results = if self.plan.has_checkpoints {
+                        tape.checkpoint(instance, &arguments)
+                    } else {
+                        tape.run(instance, &arguments)
+                    };
+                    tape.release(x.storage);
+                    results.first().copied().unwrap_or(x)
+                })
+            });
+        }
+        tape.mark(Moment::Loss);
+        tape.on_the_way_back(Event::Mark(Moment::Backward));
+        let arguments = [&[x], shared, names, &[ids]].concat();
+        let results = tape.run(&last.instances[0], &arguments);
+        tape.end_autocast();
+        tape.mark(Moment::LossBackward);
+        if let Some(loss) = results.first() {
+            tape.backward(*loss, one);
+        }
+        results.iter().for_each(|result| tape.release(result.storage));
+    }
+
+    /// The optimizer makes its state: step counts, which the fused kernel alone has on the device, and both moments
+    /// (`_init_group` in torch/optim/adam.py).
+    fn make_states(&mut self) {
+        let is_fused = self.plan.optimizer_step == StepKernel::Fused;
+        self.each_weight(|play, weight, _| {
+            if weight.is_trained {
+                let count = is_fused.then_some(weight.states.count);
+                for state in count.into_iter().chain([weight.states.first, weight.states.second]) {
+                    play.tape.allocate(state);
+                }
+            }
+        });
+    }
+
+    /// The optimizer updates the weights (torch/optim/adam.py). The fused kernel takes nothing; `foreach` the roots of
+    /// all second moments at once; the loop those of one weight, beside the denominator of the one before.
+    fn update(&mut self) {
+        match self.plan.optimizer_step {
+            StepKernel::Fused | StepKernel::InBackward => {}
+            StepKernel::Foreach => {
+                let mut roots = Vec::new();
+                self.each_weight(|play, weight, _| {
+                    if weight.is_trained {
+                        let root = play.tape.allocate(weight.states.root);
+                        roots.push(play.tape.repeated(root));
+                    }
+                });
+                self.tape.release_all(&roots);
+            }
+            StepKernel::Loop => {
+                let mut denominator = None;
+                self.each_weight(|play, weight, _| {
+                    if !weight.is_trained {
+                        return;
+                    }
+                    let root = play.tape.allocate(weight.states.root);
+                    let next = play.tape.allocate(weight.states.denominator);
+                    denominator.replace(next).into_iter().for_each(|before| play.tape.release(before));
+                    play.tape.release(root);
+                });
+                denominator.into_iter().for_each(|last| self.tape.release(last));
+            }
+        }
+    }
+}
+
+impl Trace {
+    /// Where the last step begins among the events.
+    pub fn last_step(&self) -> usize {
+        let ends = |event: &Event| *event == Event::Mark(Moment::End);
+        let last = self.events.iter().rposition(ends).unwrap_or(self.events.len());
+        let before = self.events[..last].iter().rposition(ends);
+        before.or_else(|| self.events.iter().position(|event| *event == Event::Mark(Moment::Forward))).unwrap_or(0)
+    }
+}

@@ -1,0 +1,676 @@
+//! The tape: storages with reference counts, autograd's graph, and the events that follow from both.
+//!
+//! It knows kernels, and nothing of operators, models or engines. Nodes run in the reverse of their order, as those of
+//! autograd's queue do (`sequence_nr` in torch/csrc/autograd/engine.cpp, PyTorch 2.15), so that nodes and what they keep
+//! are two stacks. It asks no size: what has no bytes at some widths is an event all the same, which counters leave out.
+
+use crate::estimator::operators::{
+    ASIDES, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, TensorId,
+};
+
+/// The places of a step that a person asks about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Moment {
+    /// The model is built.
+    Load,
+    /// The model is there, and what building it cached is given back.
+    Loaded,
+    /// The layers run forward.
+    Forward,
+    /// Final norm, head and loss run forward.
+    Loss,
+    /// The loss, the head and the final norm run backward.
+    LossBackward,
+    /// The layers run backward.
+    Backward,
+    /// The optimizer updates the weights.
+    Update,
+    /// The step is over.
+    End,
+}
+
+impl Moment {
+    /// What a reader calls it. Nothing is decided by this text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Load => "building the model",
+            Self::Loaded => "model loaded",
+            Self::Forward => "layers, forward",
+            Self::Loss => "loss, forward",
+            Self::LossBackward => "loss, backward",
+            Self::Backward => "layers, backward",
+            Self::Update => "optimizer step",
+            Self::End => "end of the step",
+        }
+    }
+}
+
+/// What happens to memory, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A storage for a tensor is asked for.
+    Allocate(TensorId, Storage),
+    /// A storage is given back.
+    Free(TensorId, Storage),
+    /// A moment begins.
+    Mark(Moment),
+    /// What follows until [`Event::Again`] comes this many times.
+    Repeat(u32),
+    /// The end of what is repeated.
+    Again,
+}
+
+/// A storage by its number, in the order in which they were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Storage(pub u32);
+
+impl Storage {
+    /// What is no more.
+    const GONE: Self = Self(u32::MAX);
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A node by its place in the graph.
+type Node = u32;
+
+/// A storage, and the output of a node that it is, where it wants a gradient.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    /// Its storage.
+    pub storage: Storage,
+    /// The node, and which of its outputs.
+    pub node: Option<(Node, u8)>,
+}
+
+/// A gradient on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Gradient {
+    /// Its storage.
+    pub storage: Storage,
+    /// Whether it is a view, to which the engine never adds in place.
+    is_view: bool,
+}
+
+/// A storage that was made within a repetition, and how often that comes.
+#[derive(Clone, Copy, Debug)]
+pub struct Repeated {
+    storage: Storage,
+    times: u32,
+}
+
+/// A block in its place: the program that it shares with its like, and weights of its own, by their numbers in the model.
+#[derive(Clone, Debug)]
+pub struct Instance<'p> {
+    /// The program.
+    pub program: &'p Program,
+    /// The number of each of its weights.
+    pub weights: Vec<usize>,
+}
+
+#[derive(Clone, Copy)]
+enum Work<'p> {
+    /// The kernel at this position of the instance's program, for the operands that need a gradient.
+    Kernel(&'p Instance<'p>, usize, Reads),
+    /// A value from which derivation starts, with its storage (`AccumulateGrad::variable`).
+    Leaf(Storage),
+    /// An event on the way back.
+    Edge(Event),
+}
+
+/// Outputs of a node at most.
+const RESULTS: usize = 3;
+
+struct Entry<'p> {
+    work: Work<'p>,
+    inputs: [Option<(Node, u8)>; OPERANDS],
+    gradients: [Option<Gradient>; RESULTS],
+    /// How many tensors it keeps.
+    kept: usize,
+    /// The checkpoint that has promised them.
+    frame: Option<usize>,
+}
+
+/// A call of `torch.utils.checkpoint` (`_CheckpointFrame` in torch/utils/checkpoint.py): its nodes keep places, until one
+/// of them is asked for.
+struct Frame<'p> {
+    instance: &'p Instance<'p>,
+    arguments: Vec<Value>,
+    /// The last kernel that keeps anything: the second pass stops there.
+    last: usize,
+    /// Nodes that still have places; the arguments go with the last of them.
+    places: usize,
+    is_redeemed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Nodes keep what their derivatives read.
+    Keep,
+    /// Nodes count what they would keep for this frame.
+    Promise(usize),
+    /// What they would keep is kept, and no nodes are made.
+    Redeem(usize),
+}
+
+/// What a weight has of gradients.
+#[derive(Clone, Copy, Default)]
+struct WeightGradient {
+    /// Its gradient (`.grad`).
+    whole: Option<Gradient>,
+    /// What has come in the present backward pass and waits for the rest (`InputBuffer`).
+    buffer: Option<Gradient>,
+    /// How many nodes will still hand it a gradient.
+    awaited: u32,
+}
+
+/// A tape that is being played.
+pub struct Tape<'p> {
+    events: Vec<Event>,
+    weights: Vec<WeightGradient>,
+    /// The tensor of each storage, and how many hold it.
+    storages: Vec<(TensorId, u32)>,
+    entries: Vec<Entry<'p>>,
+    kept: Vec<Storage>,
+    frames: Vec<Frame<'p>>,
+    mode: Mode,
+    /// Autocast's copies of weights.
+    copies: Vec<Repeated>,
+    /// How often comes what is played now.
+    times: u32,
+    workspaces: Vec<Storage>,
+}
+
+impl<'p> Tape<'p> {
+    /// A tape of a model with so many weights.
+    pub fn new(weights: usize) -> Self {
+        Self {
+            events: Vec::new(),
+            weights: vec![WeightGradient::default(); weights],
+            storages: Vec::new(),
+            entries: Vec::new(),
+            kept: Vec::new(),
+            frames: Vec::new(),
+            mode: Mode::Keep,
+            copies: Vec::new(),
+            times: 1,
+            workspaces: Vec::new(),
+        }
+    }
+
+    /// All events, and how many storages they speak of.
+    pub fn finish(self) -> (Vec<Event>, usize) {
+        (self.events, self.storages.len())
+    }
+
+    /// Asks for a storage.
+    pub fn allocate(&mut self, tensor: TensorId) -> Storage {
+        let storage = Storage(u32::try_from(self.storages.len()).unwrap_or(u32::MAX));
+        self.storages.push((tensor, 1));
+        self.events.push(Event::Allocate(tensor, storage));
+        storage
+    }
+
+    /// Holds a storage once more.
+    pub fn retain(&mut self, storage: Storage) -> Storage {
+        self.storages[storage.index()].1 += 1;
+        storage
+    }
+
+    /// Holds a storage no more; it is given back when nobody does.
+    pub fn release(&mut self, storage: Storage) {
+        let (tensor, count) = &mut self.storages[storage.index()];
+        *count -= 1;
+        if *count == 0 {
+            self.events.push(Event::Free(*tensor, storage));
+        }
+    }
+
+    /// Takes a workspace that is given back at once.
+    pub fn brief(&mut self, tensor: TensorId) {
+        let storage = self.allocate(tensor);
+        self.release(storage);
+    }
+
+    /// Begins a moment.
+    pub fn mark(&mut self, moment: Moment) {
+        self.events.push(Event::Mark(moment));
+    }
+
+    /// Has an event happen when the backward pass comes by here.
+    pub fn on_the_way_back(&mut self, event: Event) {
+        self.push(Work::Edge(event), [None; OPERANDS], 0, None);
+    }
+
+    /// A value from which derivation starts; its node holds it.
+    pub fn leaf(&mut self, storage: Storage) -> Value {
+        self.retain(storage);
+        let node = self.push(Work::Leaf(storage), [None; OPERANDS], 0, None);
+        Value { storage, node: Some((node, 0)) }
+    }
+
+    fn push(
+        &mut self,
+        work: Work<'p>,
+        inputs: [Option<(Node, u8)>; OPERANDS],
+        kept: usize,
+        frame: Option<usize>,
+    ) -> Node {
+        self.entries.push(Entry { work, inputs, gradients: [None; RESULTS], kept, frame });
+        self.entries.len() as Node - 1
+    }
+
+    /// Plays once what is done `times` times.
+    pub fn repeat<T>(&mut self, times: u32, work: impl FnOnce(&mut Self) -> T) -> T {
+        if times == 1 {
+            return work(self);
+        }
+        self.begin_repeat(times);
+        let done = work(self);
+        self.end_repeat();
+        done
+    }
+
+    /// Begins what comes `times` times. Repetitions do not contain each other.
+    pub fn begin_repeat(&mut self, times: u32) {
+        self.events.push(Event::Repeat(times));
+        self.times = times;
+    }
+
+    /// Ends what is repeated.
+    pub fn end_repeat(&mut self) {
+        self.events.push(Event::Again);
+        self.times = 1;
+    }
+
+    /// Plays once what is done `times` times, and what the backward pass undoes as often.
+    pub fn repeat_both_ways<T>(&mut self, times: u32, work: impl FnOnce(&mut Self) -> T) -> T {
+        if times == 1 {
+            return work(self);
+        }
+        self.repeat(times, |tape| {
+            tape.on_the_way_back(Event::Again);
+            let done = work(tape);
+            tape.on_the_way_back(Event::Repeat(times));
+            done
+        })
+    }
+
+    /// Runs a block forward. Its results are the caller's; there are none where a second pass has all that it wants.
+    pub fn run(&mut self, instance: &'p Instance<'p>, arguments: &[Value]) -> Vec<Value> {
+        let program = instance.program;
+        let mut slots = Vec::with_capacity(program.slots);
+        slots.extend_from_slice(arguments);
+        for (position, kernel) in program.kernels.iter().enumerate() {
+            let (inputs, needed, reads) = self.asked(instance, kernel, &slots);
+            let is_last = matches!(self.mode, Mode::Redeem(frame) if self.frames[frame].last == position);
+            if is_last && !reads.overlaps(OUTPUT | ASIDES) {
+                // The inputs are packed before the kernel runs, and the last of them ends the second pass.
+                self.keep(kernel, reads, &slots, Storage::GONE, &[]);
+                break;
+            }
+            let (ahead, behind) = kernel.asides.split_at(kernel.asides_ahead);
+            let mut asides: Vec<_> = ahead.iter().map(|aside| (self.allocate(aside.tensor), aside.is_kept)).collect();
+            let storage = match (kernel.output, kernel.values().next()) {
+                (Some(tensor), _) => self.allocate(tensor),
+                (None, Some((_, viewed))) => self.retain(slots[viewed.index()].storage),
+                (None, None) => continue,
+            };
+            asides.extend(behind.iter().map(|aside| (self.allocate(aside.tensor), aside.is_kept)));
+            kernel.brief.into_iter().for_each(|tensor| self.brief(tensor));
+            let node = (!needed.is_empty()).then(|| {
+                let kept = self.keep(kernel, reads, &slots, storage, &asides);
+                self.record(instance, position, inputs, needed, reads, kept)
+            });
+            if kernel.is_cached {
+                self.retain(storage);
+                self.copies.push(self.repeated(storage));
+            }
+            asides.into_iter().for_each(|(aside, _)| self.release(aside));
+            // A program numbers its values in the order in which kernels make them.
+            for result in 0..kernel.results {
+                let storage = if result == 0 { storage } else { self.retain(storage) };
+                slots.push(Value { storage, node: node.map(|node| (node, result as u8)) });
+            }
+            if is_last {
+                break;
+            }
+            for &slot in &kernel.drops {
+                self.drop_slot(&mut slots, slot);
+            }
+        }
+        if let Mode::Redeem(_) = self.mode {
+            // An exception ends the pass: all names go.
+            for slot in arguments.len()..slots.len() {
+                self.drop_slot(&mut slots, Slot(slot as u16));
+            }
+            return Vec::new();
+        }
+        let mut results: Vec<Value> = Vec::with_capacity(program.results.len());
+        for (position, &slot) in program.results.iter().enumerate() {
+            let value = slots[slot.index()];
+            if program.results[..position].contains(&slot) {
+                self.retain(value.storage);
+            }
+            results.push(value);
+        }
+        results
+    }
+
+    fn drop_slot(&mut self, slots: &mut [Value], slot: Slot) {
+        let storage = std::mem::replace(&mut slots[slot.index()].storage, Storage::GONE);
+        if storage != Storage::GONE {
+            self.release(storage);
+        }
+    }
+
+    /// Where gradients of operands go, which are needed, and what their derivatives read.
+    fn asked(
+        &self,
+        instance: &Instance<'_>,
+        kernel: &Kernel,
+        slots: &[Value],
+    ) -> ([Option<(Node, u8)>; OPERANDS], Reads, Reads) {
+        let (mut inputs, mut needed) = ([None; OPERANDS], NOTHING);
+        if kernel.derivatives.is_empty() {
+            return (inputs, NOTHING, NOTHING);
+        }
+        for (place, operand) in kernel.operands.iter().enumerate() {
+            let is_needed = match *operand {
+                Operand::Value(slot) => {
+                    inputs[place] = slots[slot.index()].node;
+                    inputs[place].is_some()
+                }
+                Operand::Weight(weight) => instance.program.weights[weight].is_trained,
+            };
+            needed = if is_needed { needed | Reads::operand(place) } else { needed };
+        }
+        let is_joint = kernel.is_joint && !needed.is_empty();
+        let asked = kernel.derivatives.iter();
+        let asked = asked.filter(|derivative| is_joint || needed.overlaps(Reads::operand(derivative.of)));
+        (inputs, needed, asked.fold(NOTHING, |reads, derivative| reads | derivative.reads))
+    }
+
+    /// Keeps what a node's derivatives read, or counts it where a checkpoint promises it. Weights are there anyway.
+    fn keep(
+        &mut self,
+        kernel: &Kernel,
+        reads: Reads,
+        slots: &[Value],
+        output: Storage,
+        asides: &[(Storage, bool)],
+    ) -> usize {
+        let before = self.kept.len();
+        let read = kernel.values().filter(|(place, _)| reads.overlaps(Reads::operand(*place)));
+        self.kept.extend(read.map(|(_, slot)| slots[slot.index()].storage));
+        self.kept.extend(Some(output).filter(|_| reads.overlaps(OUTPUT)));
+        self.kept.extend(asides.iter().filter(|aside| aside.1 && reads.overlaps(ASIDES)).map(|aside| aside.0));
+        let kept = self.kept.len() - before;
+        match self.mode {
+            Mode::Promise(_) => self.kept.truncate(before),
+            Mode::Keep | Mode::Redeem(_) => {
+                self.kept[before..].iter().for_each(|storage| self.storages[storage.index()].1 += 1);
+            }
+        }
+        kept
+    }
+
+    fn record(
+        &mut self,
+        instance: &'p Instance<'p>,
+        position: usize,
+        inputs: [Option<(Node, u8)>; OPERANDS],
+        needed: Reads,
+        reads: Reads,
+        kept: usize,
+    ) -> Node {
+        let frame = match self.mode {
+            Mode::Keep => None,
+            // It is only asked whether there is one.
+            Mode::Redeem(_) => return Node::MAX,
+            Mode::Promise(_) if reads.is_empty() => None,
+            Mode::Promise(frame) => {
+                self.frames[frame].last = position;
+                self.frames[frame].places += 1;
+                Some(frame)
+            }
+        };
+        for (place, operand) in instance.program.kernels[position].operands.iter().enumerate() {
+            if let Operand::Weight(weight) = *operand
+                && needed.overlaps(Reads::operand(place))
+            {
+                self.weights[instance.weights[weight]].awaited += 1;
+            }
+        }
+        self.push(Work::Kernel(instance, position, needed), inputs, kept, frame)
+    }
+
+    /// Runs a block forward whose nodes keep nothing but a promise.
+    pub fn checkpoint(&mut self, instance: &'p Instance<'p>, arguments: &[Value]) -> Vec<Value> {
+        arguments.iter().for_each(|argument| {
+            self.retain(argument.storage);
+        });
+        self.frames.push(Frame { instance, arguments: arguments.to_vec(), last: 0, places: 0, is_redeemed: false });
+        let frame = self.frames.len() - 1;
+        self.mode = Mode::Promise(frame);
+        let results = self.run(instance, arguments);
+        self.mode = Mode::Keep;
+        if self.frames[frame].places == 0 {
+            self.leave(frame);
+        }
+        results
+    }
+
+    /// Runs a block forward again, up to the last tensor that a node wants.
+    fn redeem(&mut self, frame: usize) {
+        self.frames[frame].is_redeemed = true;
+        let (instance, arguments) = (self.frames[frame].instance, self.frames[frame].arguments.clone());
+        let copies = std::mem::take(&mut self.copies);
+        self.mode = Mode::Redeem(frame);
+        self.run(instance, &arguments);
+        self.mode = Mode::Keep;
+        self.end_autocast();
+        self.copies = copies;
+    }
+
+    /// Ends autocast, which gives back its copies of weights.
+    pub fn end_autocast(&mut self) {
+        let copies = std::mem::take(&mut self.copies);
+        self.release_all(&copies);
+    }
+
+    /// A storage with how often it comes.
+    pub fn repeated(&self, storage: Storage) -> Repeated {
+        Repeated { storage, times: self.times }
+    }
+
+    /// Holds storages no more, each as often as it came.
+    pub fn release_all(&mut self, all: &[Repeated]) {
+        for same in all.chunk_by(|one, other| one.times == other.times) {
+            let times = if self.times == same[0].times { 1 } else { same[0].times };
+            self.repeat(times, |tape| same.iter().for_each(|one| tape.release(one.storage)));
+        }
+    }
+
+    /// Runs backward from a loss whose own gradient is `one`.
+    pub fn backward(&mut self, loss: Value, one: TensorId) {
+        let seed = self.allocate(one);
+        let gradient = Gradient { storage: self.retain(seed), is_view: false };
+        self.deliver(loss.node, gradient, one);
+        while let Some(entry) = self.entries.pop() {
+            match (entry.work, entry.gradients.iter().any(Option::is_some)) {
+                (Work::Edge(event), _) => self.events.push(event),
+                (Work::Kernel(instance, position, needed), true) => {
+                    self.differentiate(instance, position, needed, &entry);
+                }
+                (work, _) => {
+                    self.forget(&entry);
+                    if let Work::Leaf(storage) = work {
+                        self.release(storage);
+                    }
+                    entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
+                }
+            }
+        }
+        self.release(seed);
+    }
+
+    /// Gives back what a node kept.
+    fn forget(&mut self, entry: &Entry<'p>) {
+        for _ in 0..entry.kept {
+            let Some(storage) = self.kept.pop() else { return };
+            self.release(storage);
+        }
+    }
+
+    /// Runs one node (`evaluate_function` in torch/csrc/autograd/engine.cpp), in the order in which C++ drops what is not
+    /// needed any more.
+    fn differentiate(&mut self, instance: &'p Instance<'p>, position: usize, needed: Reads, entry: &Entry<'p>) {
+        let kernel = &instance.program.kernels[position];
+        entry.frame.filter(|&frame| !self.frames[frame].is_redeemed).into_iter().for_each(|frame| self.redeem(frame));
+        let incoming = entry.gradients.iter().flatten().next().map(|gradient| gradient.storage);
+        let mut made = self.compute(kernel, needed, incoming);
+        // What was computed with the rest and nobody asked for.
+        for (place, gradient) in made.iter_mut().enumerate() {
+            if !needed.overlaps(Reads::operand(place)) {
+                gradient.take().into_iter().for_each(|gradient| self.release(gradient.storage));
+            }
+        }
+        // What a checkpoint brought back is the function's alone.
+        entry.frame.into_iter().for_each(|_| self.forget(entry));
+        for (place, gradient) in made.iter_mut().enumerate() {
+            if let (Some(derivative), Some(before)) = (kernel.derivative(place), *gradient)
+                && let Some(workspaces) = &derivative.conversion
+            {
+                *gradient = Some(self.convert(derivative.gradient, workspaces, before));
+            }
+        }
+        entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
+        match entry.frame {
+            None => self.forget(entry),
+            Some(frame) => {
+                self.frames[frame].places -= 1;
+                if self.frames[frame].places == 0 {
+                    self.leave(frame);
+                }
+            }
+        }
+        for (place, gradient) in made.into_iter().enumerate() {
+            let (Some(gradient), Some(derivative)) = (gradient, kernel.derivative(place)) else { continue };
+            match kernel.operands[place] {
+                Operand::Weight(weight) => {
+                    self.accumulate(instance.weights[weight], gradient, derivative.gradient);
+                }
+                Operand::Value(_) => self.deliver(entry.inputs[place], gradient, derivative.gradient),
+            }
+        }
+    }
+
+    /// The gradients that a kernel's derivatives make of the one that comes in.
+    fn compute(&mut self, kernel: &Kernel, needed: Reads, incoming: Option<Storage>) -> [Option<Gradient>; OPERANDS] {
+        let mut made = [None; OPERANDS];
+        for derivative in &kernel.derivatives {
+            if !kernel.is_joint && !needed.overlaps(Reads::operand(derivative.of)) {
+                continue;
+            }
+            for effect in &derivative.effects {
+                let (storage, is_view) = match *effect {
+                    Effect::New => (self.allocate(derivative.gradient), false),
+                    Effect::NewOf(tensor) => (self.allocate(tensor), false),
+                    Effect::NewView => (self.allocate(derivative.gradient), true),
+                    Effect::Pass | Effect::PassView => {
+                        let Some(incoming) = incoming else { continue };
+                        (self.retain(incoming), *effect == Effect::PassView)
+                    }
+                    Effect::Workspace(tensor) => {
+                        let storage = self.allocate(tensor);
+                        self.workspaces.push(storage);
+                        continue;
+                    }
+                    Effect::Brief(tensor) => {
+                        self.brief(tensor);
+                        continue;
+                    }
+                    Effect::Drop(before) => {
+                        let storage = self.workspaces.remove(self.workspaces.len() - 1 - before);
+                        self.release(storage);
+                        continue;
+                    }
+                };
+                made[derivative.of] = Some(Gradient { storage, is_view });
+            }
+        }
+        self.end_workspaces();
+        made
+    }
+
+    fn end_workspaces(&mut self) {
+        while let Some(storage) = self.workspaces.pop() {
+            self.release(storage);
+        }
+    }
+
+    /// Brings a gradient to the form of its operand.
+    fn convert(&mut self, tensor: TensorId, workspaces: &[TensorId], before: Gradient) -> Gradient {
+        let storage = self.allocate(tensor);
+        for &workspace in workspaces {
+            let storage = self.allocate(workspace);
+            self.workspaces.push(storage);
+        }
+        self.end_workspaces();
+        self.release(before.storage);
+        Gradient { storage, is_view: false }
+    }
+
+    /// Gives back the arguments of a checkpoint, none of whose places is left.
+    fn leave(&mut self, frame: usize) {
+        for argument in std::mem::take(&mut self.frames[frame].arguments) {
+            self.release(argument.storage);
+        }
+    }
+
+    fn deliver(&mut self, to: Option<(Node, u8)>, gradient: Gradient, tensor: TensorId) {
+        let Some((node, output)) = to else { return self.release(gradient.storage) };
+        let (node, output) = (node as usize, usize::from(output));
+        let before = self.entries[node].gradients[output];
+        self.entries[node].gradients[output] = Some(self.sum(before, gradient, tensor));
+    }
+
+    /// Hands a gradient to a weight. When all of a backward pass are there, the first pass's is taken as it is, and what
+    /// comes later is added to it in place (torch/csrc/autograd/functions/accumulate_grad.h).
+    fn accumulate(&mut self, weight: usize, gradient: Gradient, tensor: TensorId) {
+        let buffer = self.weights[weight].buffer.take();
+        let sum = self.sum(buffer, gradient, tensor);
+        let weight = &mut self.weights[weight];
+        weight.awaited = weight.awaited.saturating_sub(1);
+        if weight.awaited > 0 {
+            weight.buffer = Some(sum);
+        } else if weight.whole.is_none() {
+            weight.whole = Some(sum);
+        } else {
+            self.release(sum.storage);
+        }
+    }
+
+    /// Takes the gradient of a weight away, as `zero_grad(set_to_none=True)` does.
+    pub fn zero_gradient(&mut self, weight: usize) {
+        let gradient = self.weights[weight].whole.take();
+        gradient.into_iter().for_each(|gradient| self.release(gradient.storage));
+    }
+
+    /// The sum of two gradients of one value: in place where nobody else holds the first, nor its storage
+    /// (`accumulate` in torch/csrc/autograd/input_buffer.cpp).
+    fn sum(&mut self, before: Option<Gradient>, more: Gradient, tensor: TensorId) -> Gradient {
+        let Some(before) = before else { return more };
+        let is_alone = !before.is_view && self.storages[before.storage.index()].1 == 1;
+        let sum = if is_alone { before } else { Gradient { storage: self.allocate(tensor), is_view: false } };
+        if !is_alone {
+            self.release(before.storage);
+        }
+        self.release(more.storage);
+        sum
+    }
+}

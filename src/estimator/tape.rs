@@ -1,0 +1,140 @@
+//! The step as a program: what a training step asks of PyTorch's allocator, event by event, and what follows from it.
+//!
+//! It stands beside the ledger and does not answer for the page yet: [`Program::of`] says which configurations it plays.
+
+use super::bounds::Field;
+use super::choice::Segments;
+use super::counters::Caching;
+use super::engines::{self, Plan};
+use super::models::Model;
+use super::scenario::Scenario;
+use super::search;
+use super::step::{Depth, Steps, Trace, play};
+use super::units::Width;
+
+pub use super::counters::{Alive, OutOfMemory, Peak, Replayed};
+pub use super::models::NotCounted;
+pub use super::operators::{Kind, Part, Place, Tensor};
+pub use super::step::{Event, Moment};
+pub use super::units::DType;
+
+/// The training step of a scenario as operators.
+#[derive(Clone, Debug)]
+pub struct Program {
+    model: Model,
+    plan: Plan,
+    batch: u64,
+}
+
+impl Program {
+    /// The step of a scenario, or what of it is not played yet.
+    pub fn of(scenario: &Scenario) -> Result<Self, NotCounted> {
+        let (model, plan) = engines::wrapped(scenario)?;
+        Ok(Self { model, plan, batch: u64::from(scenario.recipe.batch) })
+    }
+
+    /// The number of weights, adapters among them.
+    pub fn parameters(&self) -> u64 {
+        self.model.parameters()
+    }
+
+    /// A step that finds the optimizer's state there.
+    pub fn steady(&self) -> Played<'_> {
+        Played { program: self, trace: play(&self.model, &self.plan, Depth::Folded, Steps::Steady) }
+    }
+
+    /// The first steps in full, from building the model on.
+    pub fn first_steps(&self, steps: u32) -> Played<'_> {
+        Played { program: self, trace: play(&self.model, &self.plan, Depth::Whole, Steps::First(steps)) }
+    }
+}
+
+/// The largest micro-batch whose live memory in a scenario's step is within a budget in bytes; 0 where that of one sequence
+/// is not. It does not see what the allocator reserves.
+pub fn largest_micro_batch(scenario: &Scenario, budget: u64) -> Result<u32, NotCounted> {
+    let of = |batch| {
+        let mut scenario = *scenario;
+        scenario.recipe.batch = batch;
+        Program::of(&scenario)
+    };
+    // Attention that copies the heads of several sequences does not copy those of one: the step is another program then.
+    let (alone, several) = (of(1)?, of(2)?);
+    let (alone, several) = (alone.steady(), several.steady());
+    let fits = |batch: u32| {
+        let played = if batch == 1 { &alone } else { &several };
+        played.peak_at(batch.into()).bytes <= budget
+    };
+    Ok(search::largest(Field::Batch.bound().max as u32, scenario.recipe.batch, fits))
+}
+
+/// A program that was played.
+#[derive(Clone, Debug)]
+pub struct Played<'p> {
+    program: &'p Program,
+    trace: Trace,
+}
+
+impl Played<'_> {
+    /// The peak of live memory of the last step.
+    pub fn peak(&self) -> Peak {
+        self.peak_at(self.program.batch)
+    }
+
+    fn peak_at(&self, batch: u64) -> Peak {
+        Peak::of(&self.trace, &self.program.model.widths, batch)
+    }
+
+    /// Who is alive at the peak, the largest first.
+    pub fn alive(&self) -> Vec<Alive> {
+        Alive::at(&self.trace, &self.program.model.widths, self.program.batch, self.peak())
+    }
+
+    /// What PyTorch's allocator finds of the last step with so much memory. The steps must have been played in full.
+    pub fn replay(&self, segments: Segments, limit: u64) -> Result<Replayed, OutOfMemory> {
+        Caching::replay(&self.trace, &self.program.model.widths, self.program.batch, segments, limit)
+    }
+
+    /// What the allocator is asked, in order, with the bytes that are asked for; what has no bytes is left out.
+    pub fn requests(&self) -> impl Iterator<Item = Request> {
+        let widths = self.program.model.widths.with(Width::Batch, self.program.batch);
+        let registry = &self.trace.registry;
+        let mut numbers = vec![0; self.trace.storages];
+        let mut count = 0;
+        self.trace.events.iter().filter_map(move |event| match *event {
+            Event::Allocate(id, storage) => {
+                let tensor = *registry.tensor(id);
+                let bytes = tensor.size.bytes(&widths);
+                (bytes > 0).then(|| {
+                    numbers[storage.0 as usize] = count;
+                    count += 1;
+                    Request::Allocate { bytes, tensor }
+                })
+            }
+            Event::Free(id, storage) => {
+                let is_there = registry.tensor(id).size.bytes(&widths) > 0;
+                is_there.then(|| Request::Free { number: numbers[storage.0 as usize] })
+            }
+            Event::Mark(moment) => Some(Request::Mark(moment)),
+            Event::Repeat(_) | Event::Again => None,
+        })
+    }
+}
+
+/// What the allocator is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Memory for a tensor.
+    Allocate {
+        /// The bytes that are asked for.
+        bytes: u64,
+        /// The tensor that they are for.
+        tensor: Tensor,
+    },
+    /// An allocation goes back, by its number from 0 in the order of allocations.
+    Free {
+        /// Its number.
+        number: usize,
+    },
+    /// A moment begins.
+    Mark(Moment),
+}

@@ -1,0 +1,182 @@
+//! Numbers of elements as products of named widths.
+//!
+//! A rule never asks how large a tensor is: it multiplies and divides widths, and the product is evaluated when a
+//! micro-batch is known. The same value is compared, computed and shown.
+
+use std::fmt;
+use std::ops::{Div, Mul};
+
+macro_rules! widths {
+    ($($(#[$meta:meta])* $name:ident, $constant:ident = $letter:literal;)+) => {
+        /// A named width, of which shapes are products.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Width { $($(#[$meta])* $name,)+ }
+
+        const COUNT: usize = [$(Width::$name,)+].len();
+        const LETTERS: [&str; COUNT] = [$($letter,)+];
+
+        $($(#[$meta])* pub const $constant: Shape = Shape::of(Width::$name);)+
+    };
+}
+
+widths! {
+    /// Sequences of a micro-batch.
+    Batch, B = "b";
+    /// Tokens of a sequence.
+    Sequence, S = "S";
+    /// Tokens of a sequence, up to a multiple of 128: rows of flash attention's sums in the backward pass.
+    SequenceBy128, S128 = "S₁₂₈";
+    /// Tokens of a sequence, up to a multiple of 32: rows of the sums of memory-efficient attention.
+    SequenceBy32, S32 = "S₃₂";
+    /// Width of the residual stream.
+    Hidden, H = "H";
+    /// Attention heads.
+    Heads, N = "n";
+    /// Heads of keys and values.
+    KvHeads, K = "k";
+    /// Width of a head.
+    HeadDim, D = "d";
+    /// Width of a head, up to a multiple of 32 as flash attention pads it.
+    HeadDimBy32, D32 = "d₃₂";
+    /// Inner width of the feed-forward block.
+    FeedForward, F = "f";
+    /// Entries of the vocabulary.
+    Vocabulary, V = "V";
+    /// Rows of the table of learned positions.
+    Positions, P = "S_max";
+    /// Rank of adapters.
+    Rank, R = "r";
+}
+
+/// The number of elements of a tensor: `times / over · Π width^power`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    times: u32,
+    over: u32,
+    powers: [i8; COUNT],
+}
+
+impl Shape {
+    /// One element.
+    pub const ONE: Self = Self { times: 1, over: 1, powers: [0; COUNT] };
+
+    const fn of(width: Width) -> Self {
+        let mut shape = Self::ONE;
+        shape.powers[width as usize] = 1;
+        shape
+    }
+
+    /// As many elements `times` over.
+    pub const fn by(mut self, times: u32) -> Self {
+        self.times *= times;
+        self
+    }
+
+    /// A part of the elements, one of `over`.
+    pub const fn part(mut self, over: u32) -> Self {
+        self.over *= over;
+        self
+    }
+
+    /// The number of elements for given widths, rounded up; [`u64::MAX`] where it is more.
+    pub fn elements(&self, widths: &Widths) -> u64 {
+        let (mut above, mut below) = (u128::from(self.times), u128::from(self.over));
+        for (power, value) in self.powers.iter().zip(widths.values) {
+            let side = if *power < 0 { &mut below } else { &mut above };
+            for _ in 0..power.unsigned_abs() {
+                *side = side.saturating_mul(u128::from(value));
+            }
+        }
+        u64::try_from(above.div_ceil(below.max(1))).unwrap_or(u64::MAX)
+    }
+}
+
+impl Mul for Shape {
+    type Output = Self;
+    fn mul(mut self, other: Self) -> Self {
+        (self.times, self.over) = (self.times * other.times, self.over * other.over);
+        self.powers.iter_mut().zip(other.powers).for_each(|(power, more)| *power += more);
+        self
+    }
+}
+
+impl Div for Shape {
+    type Output = Self;
+    fn div(mut self, other: Self) -> Self {
+        (self.times, self.over) = (self.times * other.over, self.over * other.times);
+        self.powers.iter_mut().zip(other.powers).for_each(|(power, less)| *power -= less);
+        self
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let product = |sign: i8, number: u32| {
+            let number = (number != 1).then(|| number.to_string());
+            let letters = self.powers.iter().zip(LETTERS).filter(|(power, _)| **power * sign > 0);
+            let letters = letters.map(|(power, letter)| match power.unsigned_abs() {
+                1 => letter.to_owned(),
+                power => format!("{letter}^{power}"),
+            });
+            number.into_iter().chain(letters).collect::<Vec<_>>().join("·")
+        };
+        match (product(1, self.times), product(-1, self.over)) {
+            (above, below) if below.is_empty() => f.pad(if above.is_empty() { "1" } else { &above }),
+            (above, below) if above.is_empty() => f.pad(&format!("1/({below})")),
+            (above, below) => f.pad(&format!("{above}/({below})")),
+        }
+    }
+}
+
+/// The value of every width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Widths {
+    values: [u64; COUNT],
+}
+
+impl Widths {
+    /// The widths of a model at so many tokens a sequence; those that are not named are 1. What kernels pad is derived
+    /// here, so that no rule rounds.
+    pub fn new(sequence: u64, named: &[(Width, u64)]) -> Self {
+        let given = named.iter().fold(Self { values: [1; COUNT] }, |widths, &(width, value)| widths.with(width, value));
+        let head = given.of(Width::HeadDim);
+        // csrc/flash_attn/flash_api.cpp of PyTorch 2.15: `mha_bwd` rounds rows to 128, and heads of more than 192 take
+        // kernels of 256 columns; mem_eff_attention's kernel_forward.h aligns its sums to 32 rows.
+        given
+            .with(Width::Sequence, sequence)
+            .with(Width::SequenceBy128, sequence.next_multiple_of(128))
+            .with(Width::SequenceBy32, sequence.next_multiple_of(32))
+            .with(Width::HeadDimBy32, if head <= 192 { head.next_multiple_of(32) } else { 256 })
+    }
+
+    /// The same widths with another value of one.
+    pub const fn with(mut self, width: Width, value: u64) -> Self {
+        self.values[width as usize] = value;
+        self
+    }
+
+    /// The value of a width.
+    pub const fn of(&self, width: Width) -> u64 {
+        self.values[width as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_is_shown_as_the_product_that_it_is() {
+        assert_eq!((B * S * N * D / H).to_string(), "b·S·n·d/(H)");
+        assert_eq!((B * N * S * S).part(2).to_string(), "b·S^2·n/(2)");
+        assert_eq!(Shape::ONE.to_string(), "1");
+    }
+
+    #[test]
+    fn elements_are_rounded_up_and_never_overflow() {
+        let widths = Widths::new(3, &[(Width::Hidden, 5)]);
+        assert_eq!((S * H).part(2).elements(&widths), 8);
+        let vast = widths.with(Width::Vocabulary, u64::MAX).with(Width::Batch, u64::MAX);
+        assert_eq!((B * V * V * S).elements(&vast), u64::MAX);
+    }
+}
