@@ -49,6 +49,7 @@ mod recipes;
 mod runs;
 mod snippets;
 mod starts;
+mod tape;
 mod tasks;
 mod text;
 mod times;

@@ -148,6 +148,13 @@ def complete(run):
     return {**DEFAULTS, **run}
 
 
+# What links call the fields of a configuration that a run may override.
+FIELD_WORDS = {
+    "hidden_size": "hidden", "num_hidden_layers": "layers", "num_attention_heads": "heads", "num_key_value_heads": "kv",
+    "head_dim": "head_dim", "intermediate_size": "ffn", "vocab_size": "vocab", "tie_word_embeddings": "tied",
+}
+
+
 def question_of(run):
     """The scenario of a run as the query of a link."""
     optimizer, step = OPTIMIZER_WORDS[run["optimizer"]]
@@ -173,6 +180,8 @@ def question_of(run):
         scenario |= {"model": "own", **dict(urllib.parse.parse_qsl(OWN[run["model"]]))}
     if run["layers"]:
         scenario["layers"] = run["layers"]
+    for field, value in run.get("override", {}).items():
+        scenario[FIELD_WORDS[field]] = ("on" if value else "off") if isinstance(value, bool) else value
     if run["base"]:
         scenario |= {"adapter": BASE_WORDS[run["base"]], "targets": run["targets"], "rank": run["rank"]}
         scenario |= {"adapter_type": run["adapter_type"], "adapter_dropout": "on" if run["adapter_dropout"] else "off"}

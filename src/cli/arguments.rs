@@ -46,6 +46,13 @@ pub enum Task {
         /// As JSON instead of tables.
         json: bool,
     },
+    /// Write what the step of one question asks PyTorch's allocator.
+    Trace {
+        /// The question; the default scenario when only a file is given, or nothing.
+        question: String,
+        /// How it is read.
+        reading: Reading,
+    },
     /// Write the scenario of one question for another program.
     Export {
         /// For which.
@@ -204,6 +211,7 @@ struct Given {
     page: Option<String>,
     compare: bool,
     others: bool,
+    trace: bool,
     json: bool,
     full: bool,
     schema: bool,
@@ -230,6 +238,7 @@ impl Given {
             "--" => self.only_questions = true,
             "--compare" => self.compare = true,
             "--others" => self.others = true,
+            "--trace" => self.trace = true,
             "--strict" => self.reading.strict = true,
             "--json" => self.json = true,
             "--full" => self.full = true,
@@ -268,6 +277,7 @@ impl Given {
             page,
             compare,
             others,
+            trace,
             json,
             full,
             schema,
@@ -318,10 +328,12 @@ impl Given {
         let or_default = |question: Option<String>| question.unwrap_or_else(|| "?".to_owned());
         Ok(if schema {
             Task::Schema(document(question.as_deref())?)
-        } else if require_fit && (others || export.is_some()) {
+        } else if require_fit && (others || trace || export.is_some()) {
             return Err(ArgumentError::FitOfOne);
         } else if others {
             Task::Others { question: or_default(question), reading, json }
+        } else if trace {
+            Task::Trace { question: or_default(question), reading }
         } else if let Some(target) = export {
             Task::Export { target, question: or_default(question), reading, page: page.unwrap_or_default() }
         } else if question.is_some()
@@ -469,6 +481,14 @@ mod tests {
         {
             assert_eq!(read(arguments), Err(ArgumentError::NotTwo(count)));
         }
+    }
+
+    #[test]
+    fn a_trace_is_asked_of_one_question() {
+        let task = |question: &str, reading| Ok(Task::Trace { question: question.to_owned(), reading });
+        assert_eq!(read(&["--trace"]), task("?", Reading::default()));
+        assert_eq!(read(&["s=1", "--config=c.json", "--trace"]), task("s=1", of_a_file("c.json")));
+        assert_eq!(read(&["--trace", "--require-fit", "s=1"]), Err(ArgumentError::FitOfOne));
     }
 
     #[test]

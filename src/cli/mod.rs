@@ -16,6 +16,7 @@ mod pasted;
 mod report;
 pub mod schema;
 mod table;
+mod trace;
 mod values;
 mod words;
 
@@ -44,6 +45,7 @@ pub use values::{Number, Parameters, Value};
 
 use crate::course::lengths;
 use crate::export::Target;
+use crate::tape::NotCounted;
 use crate::{config_json, export, format, json, number};
 
 /// How the program is used, with a line for each file that it writes.
@@ -65,6 +67,7 @@ How many sequences one GPU can train on at once, why, and what to change.
   bmax --compare '<...>' '<...>'          say what turns one into the other, and what that does to the memory;
                                           one link with vs is enough
   bmax --others ['<...>']                 say what the formulas of other estimators make of it, and why they differ
+  bmax --trace ['<...>']                  write what two training steps ask PyTorch’s allocator, event by event
   bmax FILE... ['<...>']                  read configurations, commands and error texts of training programs together,
                                           say what became of every key, and answer; a query refines what they say;
                                           a model that is not listed is looked for in the local Hugging Face cache
@@ -163,6 +166,8 @@ enum CommandError {
     NotText(String),
     /// A file of more bytes than are read: how many it has, where that can be told, and how many are read.
     TooLarge { path: String, has: Option<u64>, most: usize },
+    /// A step that is not played, and why.
+    NotPlayed(NotCounted),
     /// Lines, this many, among others that were answered.
     Lines(u64),
     /// Standard input or output.
@@ -189,6 +194,7 @@ impl std::fmt::Display for CommandError {
                 }
                 write!(f, "; at most {} are read", number::grouped(*most as f64))
             }
+            Self::NotPlayed(reason) => write!(f, "there is no trace: {reason}; without --trace there is an answer"),
             Self::Stream(error) => error.fmt(f),
         }
     }
@@ -275,6 +281,12 @@ fn carry_out(task: Task) -> Result<Fit, CommandError> {
             } else {
                 output.write_all(others_text(&question).as_bytes())?;
             }
+        }
+        Task::Trace { question, reading } => {
+            let question = asked(&question, &reading)?;
+            // A trace is read by programs.
+            question.notices.iter().for_each(|notice| complain(&notice.to_string()));
+            trace::write(&question, &mut output)?.map_err(CommandError::NotPlayed)?;
         }
         Task::Export { target, question, reading, page } => {
             let question = asked(&question, &reading)?;

@@ -243,6 +243,42 @@ fn exit_codes_tell_an_answer_from_bad_input_and_from_wrong_usage() {
 }
 
 #[test]
+fn a_trace_has_every_allocation_and_free_of_two_steps() {
+    let asked = "model=tinyllama-1.1b&gpus=1&zero=0&precision=bf16-pure&recompute=none&dropout=off&loss=plain&layers=2";
+    let output = run(&["--trace", asked]);
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output.stderr));
+    let text = words(&output.stdout);
+    assert!(text.lines().nth(1) == Some("# build") && text.ends_with("# end\n"), "{text}");
+    let (mut live, mut count) = (vec![], 0);
+    for line in text.lines() {
+        match line.split_once(' ') {
+            Some(("+", _)) => {
+                live.push(true);
+                count += 1;
+            }
+            Some(("-", number)) => {
+                let alive: &mut bool = &mut live[number.parse::<usize>().expect("a number")];
+                assert!(std::mem::take(alive), "{number} is freed twice");
+            }
+            _ => {}
+        }
+    }
+    // What is left: an embedding, nine weights a layer, a norm and a head, three states of each, token ids, and two tables
+    // of frequencies.
+    let weights = 1 + 9 * 2 + 2;
+    assert_eq!((live.iter().filter(|alive| **alive).count(), count > 1000), (weights * 4 + 3, true));
+}
+
+#[test]
+fn what_is_not_played_yet_is_said_and_the_way_on() {
+    let output = run(&["--trace", "model=tinyllama-1.1b&gpus=8"]);
+    assert_eq!((output.status.code(), words(&output.stdout)), (Some(1), ""));
+    let said =
+        "bmax: there is no trace: steps on several GPUs are not played yet; without --trace there is an answer\n";
+    assert!(words(&output.stderr).ends_with(said), "{}", words(&output.stderr));
+}
+
+#[test]
 fn a_question_is_not_answered_by_the_default_but_by_an_example() {
     for asked in ["what is the biggest batch for llama 8b on h100?", "biggest batch=?", "{\"question\": \"b?\"}"] {
         let output = run(&[asked]);

@@ -166,13 +166,15 @@ def record(name, row, out):
 
         program = getattr(programs, row["with"])(row, recorder)
         said = {**row, "program": program}
+        question = {}
     else:
         run = measure_peak.complete(row)
         train(run, recorder)
         said = measure_peak.said(run) | ({"override": run["override"]} if "override" in run else {})
+        question = {"question": measure_peak.question_of(run)}
     lines = list(recorder.lines())
     head = {
-        "run": said, "torch": torch.__version__, "transformers": transformers.__version__,
+        "run": said, **question, "torch": torch.__version__, "transformers": transformers.__version__,
         "capability": int("%d%d" % torch.cuda.get_device_capability()), "steps": STEPS, "peaks": recorder.peaks,
     }
     assert len(recorder.peaks) == STEPS, recorder.peaks

@@ -2,6 +2,8 @@
 
 mod caching;
 mod live;
+#[cfg(test)]
+mod tests;
 
 pub use caching::{Caching, OutOfMemory, Replayed};
 pub use live::{Alive, Peak};

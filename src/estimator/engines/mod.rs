@@ -2,6 +2,7 @@
 //! plays them.
 
 mod adapters;
+mod quantized;
 
 use crate::estimator::choice::{
     Adapter, AdapterType, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method, Offload, Optimizer, Precision,
@@ -42,6 +43,9 @@ pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
     };
     let mut model = decoder(&scenario.model, call)?;
     let is_frozen = recipe.adapter != Adapter::None;
+    if recipe.adapter == Adapter::Qlora {
+        quantized::quantize(&mut model);
+    }
     if is_frozen {
         adapters::adapt(&mut model, recipe);
     }
@@ -60,6 +64,7 @@ pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
 fn weight_dtype(recipe: &Recipe) -> DType {
     match (recipe.adapter, recipe.precision) {
         (_, Precision::Fp32) | (Adapter::LoraFp32, _) | (Adapter::None, Precision::Autocast) => DType::Single,
+        (Adapter::Qlora, _) if recipe.unquantized == Unquantized::Full => DType::Single,
         _ => DType::Half,
     }
 }
@@ -83,7 +88,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (recipe.loss != LossHead::Plain || recipe.logits == Logits::KeptFull, NotCounted::Loss),
         (recipe.optimizer != Optimizer::AdamW || recipe.step == StepKernel::InBackward, NotCounted::Optimizer),
         (recipe.dropout.is_on(), NotCounted::Dropout),
-        (recipe.adapter.is_quantized() || recipe.unquantized != Unquantized::Half, NotCounted::Quantized),
+        (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),
     ];
     refused.into_iter().find(|(is_refused, _)| *is_refused).map(|(_, reason)| reason)
 }
@@ -93,6 +98,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
 fn adapter_dtype(recipe: &Recipe) -> DType {
     match recipe.adapter_type {
         AdapterType::Full => DType::Single,
+        AdapterType::Half if recipe.adapter == Adapter::Qlora => DType::Half,
         AdapterType::Half => weight_dtype(recipe),
     }
 }

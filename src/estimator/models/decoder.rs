@@ -2,7 +2,7 @@
 
 use super::{Block, Model, NotCounted, Run, gpt2, llama};
 use crate::estimator::choice::{AttentionKernel, Logits};
-use crate::estimator::operators::{EagerLayout, Form, Operator, Place, Product, Value};
+use crate::estimator::operators::{EagerLayout, Form, Operator, Place, Product, Tensor, Value};
 use crate::estimator::scenario::{self, Experts, Latent};
 use crate::estimator::units::{B, DType, H, S, Shape, V, Width, Widths};
 
@@ -33,8 +33,8 @@ pub struct Stack {
     pub layers: Vec<Run>,
     /// The norm behind them.
     pub final_norm: fn(Value) -> Operator,
-    /// Whether tables of rotary frequencies are kept beside the weights.
-    pub has_frequencies: bool,
+    /// What is kept beside the weights as long as the model is.
+    pub constants: Vec<Tensor>,
 }
 
 /// A decoder of the numbers of a model.
@@ -66,7 +66,7 @@ pub fn decoder(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
         opening: stack.opening,
         layers: stack.layers,
         is_tied: model.tied_embeddings.is_on(),
-        has_frequencies: stack.has_frequencies,
+        constants: stack.constants,
     })
 }
 

@@ -29,7 +29,7 @@ pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
         // `inputs_embeds` and `position_embeds`.
         names: vec![parts.residual(), Form::new(parts.call.dtype, S * H)],
         final_norm: |x| Operator::LayerNorm { x, width: H },
-        has_frequencies: false,
+        constants: Vec::new(),
     })
 }
 

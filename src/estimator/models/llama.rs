@@ -4,7 +4,7 @@
 use super::Block;
 use super::decoder::{Parts, Stack, linear, tokens};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
-use crate::estimator::operators::{Form, Operator, Place, Product, Value};
+use crate::estimator::operators::{Form, Operator, Part, Place, Product, Size, Tensor, Value};
 use crate::estimator::scenario::Model;
 use crate::estimator::units::{B, D, DType, F, H, K, N, S, Shape, V};
 
@@ -22,6 +22,9 @@ pub fn stack(parts: &Parts<'_>) -> Stack {
     let table = Form::new(parts.call.dtype, S * D);
     let mask = parts.is_eager().then(|| Form::new(parts.call.dtype, B * S * S));
     let shared: Vec<_> = [Form::new(DType::Long, S), table, table].into_iter().chain(mask).collect();
+    // `inv_freq` and `original_inv_freq` of LlamaRotaryEmbedding.
+    let frequencies = Size::Of(Form::new(DType::Single, D.part(2)));
+    let frequencies = Tensor { place: Place::RotaryTable, part: Part::Table, size: frequencies };
     Stack {
         opening: opening(parts),
         layers: parts.equal_layers(layer(parts, &shared)),
@@ -29,7 +32,7 @@ pub fn stack(parts: &Parts<'_>) -> Stack {
         // `inputs_embeds`.
         names: vec![parts.residual()],
         final_norm: |x| Operator::RmsNorm { x, width: H },
-        has_frequencies: true,
+        constants: vec![frequencies; 2],
     }
 }
 

@@ -10,7 +10,7 @@ pub use block::Block;
 pub use decoder::{Call, decoder, tokens};
 pub use not_counted::NotCounted;
 
-use crate::estimator::operators::{Part, Place, Registry, Size, Types};
+use crate::estimator::operators::{Part, Place, Registry, Tensor, Types, Weight};
 use crate::estimator::units::{DType, Widths};
 
 /// Blocks that come `times` times in this order.
@@ -39,8 +39,8 @@ pub struct Model {
     pub closing: Block,
     /// Whether the head's matrix is that of the token embedding.
     pub is_tied: bool,
-    /// Whether tables of rotary frequencies are kept beside the weights.
-    pub has_frequencies: bool,
+    /// What is kept beside the weights as long as the model is.
+    pub constants: Vec<Tensor>,
 }
 
 impl Model {
@@ -56,14 +56,12 @@ impl Model {
         let count = |block: &Block| {
             let mut registry = Registry::default();
             let program = block.lower(&mut registry, types);
-            let tensors = program.weights.iter().flat_map(|weight| &weight.values).map(|&id| registry.tensor(id));
-            let own =
-                tensors.filter(|tensor| !(self.is_tied && (tensor.place, tensor.part) == (Place::Head, Part::Weight)));
-            let elements = own.map(|tensor| match tensor.size {
-                Size::Of(form) => form.shape.elements(&self.widths),
-                _ => 0,
-            });
-            elements.fold(0, u64::saturating_add)
+            let is_head = |weight: &&Weight| {
+                let tensor = weight.values.first().map(|&id| registry.tensor(id));
+                tensor.is_some_and(|tensor| (tensor.place, tensor.part) == (Place::Head, Part::Weight))
+            };
+            let own = program.weights.iter().filter(|weight| !(self.is_tied && is_head(weight)));
+            own.map(|weight| weight.form.shape.elements(&self.widths)).fold(0, u64::saturating_add)
         };
         let layers = self
             .layers

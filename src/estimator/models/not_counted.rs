@@ -47,8 +47,8 @@ reasons! {
     Optimizer = "only AdamW is played yet";
     /// Dropout in the blocks.
     Dropout = "dropout in the layers is not played yet";
-    /// Quantized weights.
-    Quantized = "quantized weights are not played yet";
+    /// Weights of 8 bits.
+    Quantized = "weights of 8 bits are not played yet";
     /// Mixtures of experts.
     Experts = "experts are not played yet";
     /// Multi-head latent attention.

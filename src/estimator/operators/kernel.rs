@@ -5,7 +5,7 @@
 
 use std::ops::BitOr;
 
-use super::tensor::TensorId;
+use super::tensor::{Form, TensorId};
 
 /// A value of a program: what a kernel puts out, or an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -176,6 +176,8 @@ impl Kernel {
 /// A weight, with all tensors that belong to it.
 #[derive(Clone, Debug)]
 pub struct Weight {
+    /// Its elements.
+    pub form: Form,
     /// Its values: one tensor, or those of a packed weight.
     pub values: Vec<TensorId>,
     /// What peft makes of an adapter before it casts it to its own type.

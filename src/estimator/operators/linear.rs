@@ -16,6 +16,26 @@ pub enum Product {
     LinearWithBias,
     /// `Conv1D` of transformers' pytorch_utils.py, as in GPT-2: `addmm` with the weight as it is.
     Conv1d,
+    /// `Linear4bit` of bitsandbytes, with the weight in NormalFloat4 and its scales quantized once more.
+    Nf4,
+    /// The same with a bias.
+    Nf4WithBias,
+}
+
+impl Product {
+    /// The product with its weight quantized to 4 bits. bitsandbytes takes the place of `torch.nn.Linear` and of `Conv1D`
+    /// (`replace_with_bnb_linear` in transformers/integrations/bitsandbytes.py, 5.23.0).
+    pub const fn in_4_bits(self) -> Self {
+        match self {
+            Self::Linear | Self::Nf4 => Self::Nf4,
+            Self::LinearWithBias | Self::Conv1d | Self::Nf4WithBias => Self::Nf4WithBias,
+        }
+    }
+
+    /// Whether the weight is in 4 bits.
+    pub const fn is_in_4_bits(self) -> bool {
+        matches!(self, Self::Nf4 | Self::Nf4WithBias)
+    }
 }
 
 /// A low-rank adapter of peft.
@@ -33,6 +53,9 @@ pub struct Adapter {
 pub fn linear(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Product) -> Slot {
     let dtype = k.types.weights;
     let is_trained = k.is_trained();
+    if product.is_in_4_bits() {
+        return super::nf4::linear(k, x, from, to, product == Product::Nf4WithBias);
+    }
     let weight = k.weight(Part::Weight, Form::new(dtype, to * from));
     if product == Product::Linear {
         return mm(k, Part::Result, x, weight, Matrix { from, to, dtype, is_trained });
@@ -47,7 +70,7 @@ pub fn linear(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Pr
             let x = k.autocast(x);
             [low(k, bias, to), weight, x.into()]
         }
-        Product::Linear | Product::LinearWithBias => {
+        _ => {
             let bias = low(k, bias, to);
             let weight = low(k, weight, to * from);
             [bias, weight, k.autocast(x).into()]
@@ -94,13 +117,18 @@ fn autocast_weight(k: &mut Lowering<'_>, weight: Operand, form: Form, is_trained
     call.d(0, NOTHING, &[New]).cached(is_trained).put().into()
 }
 
-/// A frozen linear layer with peft's adapter beside it.
+/// A frozen linear layer with peft's adapter beside it. Beside a quantized matrix peft has a layer of its own
+/// (`Linear4bit` in peft/tuners/lora/bnb.py, 0.21.2): the result is cloned, under autocast the input stays as it is, and it
+/// is the adapter's result that goes back to the type of the layer.
 pub fn adapted(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Product, adapter: Adapter) -> Slot {
     let Adapter { rank, dtype, has_dropout } = adapter;
     let base = linear(k, x, from, to, product);
     let asked = k.form(base).dtype;
+    let is_quantized = product.is_in_4_bits();
+    let base = if is_quantized { k.copy(Part::Cloned, base) } else { base };
+    let is_cast = !is_quantized || k.types.autocast.is_none();
     // `x = self._cast_input_dtype(x, …)`: a name of the function, which lives as long as that.
-    let x = k.cast(Part::InputCast, x, dtype);
+    let x = if is_cast { k.cast(Part::InputCast, x, dtype) } else { x };
     k.hold(x);
     let dropped = if has_dropout { dropout(k, x) } else { x };
     let matrix = Matrix { from, to: rank, dtype, is_trained: true };
@@ -112,8 +140,14 @@ pub fn adapted(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: P
     let outer = mm(k, Part::AdapterOuter, inner, weight, Matrix { from: rank, to, ..matrix });
     // `* scaling`, a number: nothing is read again.
     let scaled = k.scale(Part::AdapterScaled, outer);
-    let sum = k.add(Part::AdapterSum, base, scaled);
-    k.cast(Part::ResultCast, sum, asked)
+    if !is_quantized {
+        let sum = k.add(Part::AdapterSum, base, scaled);
+        return k.cast(Part::ResultCast, sum, asked);
+    }
+    let scaled = if is_cast { k.cast(Part::ResultCast, scaled, asked) } else { scaled };
+    k.hold(scaled);
+    k.hold(base);
+    k.add(Part::AdapterSum, base, scaled)
 }
 
 /// `native_dropout`: a mask of a byte an element, and a copy.

@@ -125,20 +125,26 @@ impl<'r> Lowering<'r> {
 
     /// A weight of the model.
     pub fn weight(&mut self, part: Part, form: Form) -> Operand {
-        self.any_weight(part, form, vec![Size::Of(form)], self.is_trained, false)
+        self.any_weight(part, form, &[Size::Of(form)], self.is_trained, false)
     }
 
     /// A weight of an adapter, which is trained.
     pub fn adapter_weight(&mut self, part: Part, form: Form) -> Operand {
-        self.any_weight(part, form, vec![Size::Of(form)], true, true)
+        self.any_weight(part, form, &[Size::Of(form)], true, true)
     }
 
-    fn any_weight(&mut self, part: Part, form: Form, sizes: Vec<Size>, is_trained: bool, is_added: bool) -> Operand {
+    /// A frozen weight of the model that is kept in several tensors. No kernel reads it as an operand.
+    pub fn quantized_weight(&mut self, form: Form, sizes: &[Size]) {
+        self.any_weight(Part::Weight, form, sizes, false, false);
+    }
+
+    fn any_weight(&mut self, part: Part, form: Form, sizes: &[Size], is_trained: bool, is_added: bool) -> Operand {
         let size = Size::Of(form);
         let made = is_added && form.dtype != self.types.weights;
         let made = made.then(|| self.tensor(part, Size::Of(form.with_dtype(self.types.weights))));
         let weight = Weight {
-            values: sizes.into_iter().map(|size| self.tensor(part, size)).collect(),
+            form,
+            values: sizes.iter().map(|&size| self.tensor(part, size)).collect(),
             made,
             gradient: self.tensor(Part::WeightGradient, size),
             states: Adam {

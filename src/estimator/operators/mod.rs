@@ -9,6 +9,7 @@ mod kernel;
 mod linear;
 mod loss;
 mod lowering;
+mod nf4;
 mod norm;
 mod rotary;
 mod size;

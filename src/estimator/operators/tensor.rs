@@ -65,7 +65,6 @@ names! {
         Bias "bias",
         AdapterA "adapter A",
         AdapterB "adapter B",
-        Scales "scales",
         WeightGradient "gradient of weights",
         FirstMoment "first moment",
         SecondMoment "second moment",
@@ -86,6 +85,8 @@ names! {
         AutocastWeight "autocast’s copy of weights",
         AutocastInput "autocast’s copy of the input",
         Copied "copy in another order",
+        Cloned "clone",
+        Code "code of scales",
         Repeated "heads repeated",
         Square "square",
         Mean "mean",
@@ -171,7 +172,7 @@ impl Tensor {
     /// The kind of memory that it takes.
     pub const fn kind(&self) -> Kind {
         match (self.place, self.part) {
-            (_, Part::Weight | Part::Bias | Part::AdapterA | Part::AdapterB | Part::Scales) => Kind::Parameters,
+            (_, Part::Weight | Part::Bias | Part::AdapterA | Part::AdapterB | Part::Code) => Kind::Parameters,
             (_, Part::WeightGradient) => Kind::Gradients,
             (_, Part::FirstMoment | Part::SecondMoment | Part::StepCount) => Kind::Optimizer,
             (_, Part::Ids) => Kind::Batch,

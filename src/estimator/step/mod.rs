@@ -7,8 +7,7 @@ pub use tape::{Event, Moment};
 use crate::estimator::choice::StepKernel;
 use crate::estimator::engines::Plan;
 use crate::estimator::models::{Block, Model, tokens};
-use crate::estimator::operators::{Form, Part, Place, Program, Registry, Size, Tensor, TensorId, Weight};
-use crate::estimator::units::{D, DType};
+use crate::estimator::operators::{Part, Place, Program, Registry, Size, Tensor, TensorId, Weight};
 use tape::{Instance, Tape, Value};
 
 /// Whether equal layers in a row are played in full.
@@ -74,20 +73,18 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         closing: [lower(&model.closing)],
     };
     let mut own = |place, part, size, source| registry.id(Tensor { place, part, size }, source);
-    let source = "PyTorch 2.15, the training loop";
+    let source = "the training loop";
     let ids = own(Place::Batch, Part::Ids, Size::Of(tokens()), source);
     let one = own(Place::Loss, Part::Gradient, Size::Bytes(4), source);
-    let frequencies = Size::Of(Form::new(DType::Single, D.part(2)));
-    let frequencies = own(Place::RotaryTable, Part::Table, frequencies, "transformers 5.23.0, LlamaRotaryEmbedding");
+    let constants = model.constants.iter();
+    let constants: Vec<_> = constants.map(|tensor| own(tensor.place, tensor.part, tensor.size, source)).collect();
     let stages = stages(model, &programs, depth);
     let count = stages.iter().flat_map(|stage| &stage.instances).map(|instance| instance.weights.len()).sum();
     let mut play = Play { tape: Tape::new(count), model, plan, stages: &stages };
 
     play.build();
-    if model.has_frequencies {
-        // `inv_freq` and `original_inv_freq`.
-        play.tape.allocate(frequencies);
-        play.tape.allocate(frequencies);
+    for constant in constants {
+        play.tape.allocate(constant);
     }
     play.add_adapters();
     play.tape.mark(Moment::Loaded);

@@ -1,0 +1,216 @@
+//! What holds for every step that is played.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::{Alive, Caching, OutOfMemory, Peak, Replayed};
+use crate::estimator::bounds::Field;
+use crate::estimator::choice::{
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, Logits, Precision, Recomputation, Segments, StepKernel,
+    Switch,
+};
+use crate::estimator::engines;
+use crate::estimator::operators::{Kind, Part, Place};
+use crate::estimator::scenario::Scenario;
+use crate::estimator::step::{Depth, Event, Steps, Trace, play};
+use crate::estimator::tape::largest_micro_batch;
+use crate::estimator::units::{Percent, Width, Widths};
+use crate::{Bytes, catalogue};
+
+/// A model of one GPU that is trained without anything that is not played.
+fn plain(model: &str) -> Scenario {
+    let mut scenario = catalogue::model(model).expect("listed").apply(Scenario::workshop());
+    scenario.method = crate::Method::Ledger;
+    scenario.cluster.gpus = 1;
+    scenario.cluster.zero = crate::ZeroStage::Stage0;
+    scenario.recipe.precision = Precision::PureBf16;
+    scenario.recipe.recomputation = Recomputation::None;
+    scenario.recipe.dropout = Switch::Off;
+    scenario.recipe.loss = crate::LossHead::Plain;
+    scenario.recipe.attention = AttentionKernel::Flash;
+    scenario.device.workspace = Bytes::ZERO;
+    scenario.device.headroom = Percent::new(0.0);
+    scenario
+}
+
+prop_compose! {
+    /// A step that may be played: every choice that changes its order, and widths of any size.
+    fn any_step()(
+        model in select(vec!["gpt2", "tinyllama-1.1b", "llama-3.2-1b", "qwen2.5-0.5b", "qwen3-8b"]),
+        (precision, adapter, targets, dtype) in (
+            select(vec![Precision::PureBf16, Precision::Autocast, Precision::Fp32]),
+            select(vec![Adapter::None, Adapter::Lora, Adapter::LoraFp32]),
+            select(vec![AdapterTargets::QueryValue, AdapterTargets::Attention, AdapterTargets::All]),
+            select(vec![AdapterType::Full, AdapterType::Half]),
+        ),
+        (recomputation, eager, dropped, kept, step) in (
+            select(vec![Recomputation::None, Recomputation::Full]),
+            any::<bool>(),
+            any::<bool>(),
+            any::<bool>(),
+            select(vec![StepKernel::Fused, StepKernel::Foreach, StepKernel::Loop]),
+        ),
+        (layers, micro_batches, batch) in (1..9_u32, 1..4_u32, 1..6_u32),
+        sizes in prop::collection::vec(0.0..1.0_f64, 6),
+    ) -> Scenario {
+        let mut scenario = plain(model);
+        let recipe = &mut scenario.recipe;
+        (recipe.precision, recipe.adapter, recipe.targets, recipe.adapter_type) = (precision, adapter, targets, dtype);
+        (recipe.recomputation, recipe.step, recipe.micro_batches, recipe.batch) = (recomputation, step, micro_batches, batch);
+        recipe.adapter_dropout = if dropped { Switch::On } else { Switch::Off };
+        recipe.logits = if kept { Logits::Kept } else { Logits::Dropped };
+        if eager && model != "gpt2" {
+            recipe.attention = AttentionKernel::Eager;
+        }
+        scenario.model.layers = layers;
+        let fields = [Field::Hidden, Field::FeedForward, Field::Vocabulary, Field::Sequence, Field::Rank, Field::HeadDim];
+        for (field, size) in fields.into_iter().zip(sizes) {
+            let bound = field.bound();
+            let value = (bound.min.max(1.0).ln() + size * (bound.max / bound.min.max(1.0)).ln()).exp().floor();
+            scenario = scenario.with_number(field, value.clamp(bound.min, bound.max)).expect("in range");
+        }
+        scenario
+    }
+}
+
+/// A step that finds its state there, with the widths of its model.
+fn steady(scenario: &Scenario, depth: Depth) -> (Trace, Widths) {
+    let (model, plan) = engines::wrapped(scenario).expect("it is played");
+    (play(&model, &plan, depth, Steps::Steady), model.widths)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn equal_layers_played_by_three_members_have_the_peak_and_the_ledger_of_all(scenario in any_step()) {
+        let batch = scenario.recipe.batch.into();
+        let [folded, whole] = [Depth::Folded, Depth::Whole].map(|depth| {
+            let (trace, widths) = steady(&scenario, depth);
+            let peak = Peak::of(&trace, &widths, batch);
+            (peak.bytes, peak.moment, Alive::at(&trace, &widths, batch, peak))
+        });
+        // Beyond two micro-batches all do what the second does.
+        prop_assert_eq!(folded, whole);
+    }
+
+    #[test]
+    fn a_step_leaves_weights_and_the_optimizers_state_behind_and_nothing_else(scenario in any_step()) {
+        let (trace, _) = steady(&scenario, Depth::Whole);
+        let mut counts = vec![0_i32; trace.registry.all().count()];
+        for event in &trace.events {
+            match *event {
+                Event::Allocate(tensor, _) => counts[tensor.index()] += 1,
+                Event::Free(tensor, _) => counts[tensor.index()] -= 1,
+                _ => {}
+            }
+        }
+        for ((tensor, _), count) in trace.registry.all().zip(counts) {
+            let stays = matches!(tensor.kind(), Kind::Parameters | Kind::Optimizer)
+                || matches!((tensor.place, tensor.part), (Place::RotaryTable, Part::Table) | (Place::Batch, Part::Ids));
+            prop_assert!(count == 0 || stays && count > 0, "{:?} {}", tensor, count);
+        }
+    }
+
+    #[test]
+    fn those_alive_add_up_to_the_peak_but_for_what_blocks_are_rounded_by(scenario in any_step()) {
+        let (trace, widths) = steady(&scenario, Depth::Folded);
+        let batch = scenario.recipe.batch.into();
+        let peak = Peak::of(&trace, &widths, batch);
+        let alive = Alive::at(&trace, &widths, batch, peak);
+        let (bytes, count) = alive.iter().fold((0, 0), |(bytes, count), one| (bytes + one.bytes, count + one.count));
+        prop_assert!(bytes <= peak.bytes && peak.bytes - bytes < 512 * count.max(1), "{} {} {}", bytes, count, peak.bytes);
+    }
+
+    #[test]
+    fn the_largest_micro_batch_is_the_last_that_fits(scenario in any_step(), gib in 1..200_u64) {
+        let budget = gib << 30;
+        let largest = largest_micro_batch(&scenario, budget).expect("it is played");
+        let live = |batch: u32| {
+            let mut scenario = scenario;
+            scenario.recipe.batch = batch;
+            let (trace, widths) = steady(&scenario, Depth::Folded);
+            Peak::of(&trace, &widths, batch.into()).bytes
+        };
+        prop_assert!(largest == 0 || live(largest) <= budget);
+        prop_assert!(largest == Field::Batch.bound().max as u32 || live(largest + 1) > budget);
+    }
+}
+
+#[test]
+fn weights_are_those_that_published_models_have() {
+    for row in catalogue::MODELS {
+        let scenario = plain(row.slug);
+        if let (Ok((model, _)), true) = (engines::wrapped(&scenario), row.group.is_published()) {
+            let said = row.model.parameters;
+            // Some rows round what a paper says.
+            let is_round = said % 1_000_000 == 0;
+            assert!(is_round || model.parameters() == said, "{}: {}", row.slug, model.parameters());
+        }
+    }
+}
+
+#[test]
+fn weights_that_are_frozen_keep_nothing_for_their_own_sake() {
+    let mut scenario = plain("llama-3.1-8b");
+    (scenario.recipe.adapter, scenario.recipe.targets) = (Adapter::Lora, AdapterTargets::QueryValue);
+    (scenario.recipe.batch, scenario.model.layers) = (4, 6);
+    let (trace, widths) = steady(&scenario, Depth::Folded);
+    let alive = Alive::at(&trace, &widths, 4, Peak::of(&trace, &widths, 4));
+    let count = |place, part| -> u64 {
+        alive
+            .iter()
+            .filter(|alive| (alive.tensor.place, alive.tensor.part) == (place, part))
+            .map(|alive| alive.count)
+            .sum()
+    };
+    // The product before a frozen matrix is not read again, nor what a frozen norm's weight multiplies.
+    assert_eq!([count(Place::Product, Part::Result), count(Place::AttentionNorm, Part::InHalf)], [0, 0]);
+    // Each adapter reads a copy of its own; SiLU's product reads both of its factors.
+    let kept = [(Place::Query, Part::InputCast), (Place::Value, Part::InputCast), (Place::Up, Part::Result)];
+    assert_eq!(kept.map(|(place, part)| count(place, part)), [6, 6, 6]);
+    // In the first layer nothing before the first adapters wants a gradient.
+    let roots = [Place::AttentionNorm, Place::MlpNorm].map(|place| count(place, Part::InverseRoot));
+    assert_eq!(roots, [5, 6]);
+}
+
+#[test]
+fn the_allocator_gives_back_what_it_caches_before_it_gives_up() {
+    let mut scenario = plain("llama-3.2-1b");
+    (scenario.recipe.recomputation, scenario.recipe.batch) = (Recomputation::Full, 2);
+    let (model, plan) = engines::wrapped(&scenario).expect("it is played");
+    let trace = play(&model, &plan, Depth::Whole, Steps::First(2));
+    let replay = |limit| Caching::replay(&trace, &model.widths, 2, Segments::Fixed, limit);
+    let Replayed { live, reserved } = replay(u64::MAX).expect("there is no limit");
+    assert_eq!(replay(reserved), Ok(Replayed { live, reserved }));
+    assert!(replay(reserved - (1 << 30)).is_ok());
+    assert_eq!(replay(live - 1), Err(OutOfMemory));
+}
+
+#[test]
+fn models_of_one_structure_have_one_trace_whatever_their_widths() {
+    for adapter in [Adapter::None, Adapter::Lora] {
+        let traces = [("llama-3.1-8b", 1000), ("llama-3.1-70b", 4096)].map(|(model, sequence)| {
+            let mut scenario = plain(model);
+            (scenario.recipe.adapter, scenario.recipe.sequence, scenario.model.layers) = (adapter, sequence, 40);
+            let (trace, _) = steady(&scenario, Depth::Folded);
+            let tensors: Vec<_> = trace.registry.all().map(|(tensor, _)| *tensor).collect();
+            (trace.events, tensors)
+        });
+        assert_eq!(traces[0], traces[1]);
+    }
+}
+
+#[test]
+fn absurd_widths_are_played_and_saturate() {
+    let mut scenario = plain("llama-3.1-8b");
+    for field in [Field::Hidden, Field::FeedForward, Field::Vocabulary, Field::Sequence, Field::Batch, Field::Heads] {
+        scenario = scenario.with_number(field, field.bound().max).expect("in range");
+    }
+    let (trace, widths) = steady(&scenario, Depth::Folded);
+    let widths = widths.with(Width::Hidden, u64::MAX);
+    assert!(Peak::of(&trace, &widths, u64::MAX).bytes > 1 << 62);
+    let (model, plan) = engines::wrapped(&scenario).expect("it is played");
+    let trace = play(&model, &plan, Depth::Whole, Steps::First(1));
+    assert_eq!(Caching::replay(&trace, &widths, 1, Segments::Expandable, 1 << 40), Err(OutOfMemory));
+}

@@ -1,0 +1,156 @@
+//! Every event of the tape is that of a recorded run (tests/traces/README.md).
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use bmax::link;
+use bmax::tape::{Moment, NotCounted, Program, Request};
+use flate2::read::GzDecoder;
+use serde_json::Value;
+
+/// Recorded rows that have no program yet, and why.
+const REFUSED: &[(&str, NotCounted)] = &[
+    ("bert-amp", NotCounted::Loss),
+    ("gemma-2-eager", NotCounted::Layer),
+    ("gpt2-amp-dropout", NotCounted::Dropout),
+    ("mixtral", NotCounted::Experts),
+    ("pythia", NotCounted::Layer),
+    ("qwen3-moe-amp-ckpt", NotCounted::Experts),
+];
+
+/// An allocation, or a free of the allocation of a number.
+#[derive(Clone, Debug)]
+struct Asked {
+    number: usize,
+    /// Bytes, negative where they are given back.
+    bytes: i64,
+    /// Who asked: Python's frames, or the tensor.
+    by: String,
+}
+
+/// A recorded run from the moment on at which the model is there.
+struct Recorded {
+    question: Option<String>,
+    events: Vec<Asked>,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces")
+}
+
+fn names() -> Vec<String> {
+    let files = std::fs::read_dir(folder()).expect("the traces are there");
+    let names = files.map(|file| file.expect("a file").file_name().into_string().expect("a plain name"));
+    let mut names: Vec<_> = names.filter_map(|name| Some(name.strip_suffix(".trace.gz")?.to_owned())).collect();
+    names.sort();
+    names
+}
+
+fn recorded(name: &str) -> Recorded {
+    let file = File::open(folder().join(format!("{name}.trace.gz"))).expect("the trace is there");
+    let mut text = String::new();
+    GzDecoder::new(file).read_to_string(&mut text).expect("it is text, packed");
+    let (head, body) = text.split_once('\n').expect("a head and events");
+    let head: Value = serde_json::from_str(head).expect("the head is JSON");
+    let question = head["question"].as_str().map(str::to_owned);
+    let (mut stacks, mut made, mut events, mut loaded) = (vec![], vec![], vec![], None);
+    for line in body.lines() {
+        let words: Vec<_> = line.splitn(2, ' ').collect();
+        match words[..] {
+            ["f"] => stacks.push(String::new()),
+            ["f", stack] => stacks.push(stack.to_owned()),
+            ["#", "loaded"] => loaded = Some(events.len()),
+            ["#", _] => {}
+            ["+", rest] => {
+                let numbers: Vec<usize> = rest.split(' ').map(|word| word.parse().expect("a number")).collect();
+                let asked = Asked { number: made.len(), bytes: numbers[0] as i64, by: stacks[numbers[1]].clone() };
+                made.push(asked.clone());
+                events.push(asked);
+            }
+            ["-", number] => {
+                let of: &Asked = &made[number.parse::<usize>().expect("a number")];
+                events.push(Asked { bytes: -of.bytes, ..of.clone() });
+            }
+            _ => panic!("{name}: {line}"),
+        }
+    }
+    Recorded { question, events: since(&events, loaded.expect("a model that is loaded")) }
+}
+
+/// The same of the tape.
+fn played(program: &Program) -> Vec<Asked> {
+    let (mut made, mut events, mut loaded): (Vec<Asked>, _, _) = (vec![], vec![], 0);
+    for request in program.first_steps(2).requests() {
+        match request {
+            Request::Allocate { bytes, tensor } => {
+                let by = format!("{}: {}", tensor.place.name(), tensor.part.name());
+                let asked = Asked { number: made.len(), bytes: bytes as i64, by };
+                made.push(asked.clone());
+                events.push(asked);
+            }
+            Request::Free { number } => events.push(Asked { bytes: -made[number].bytes, ..made[number].clone() }),
+            Request::Mark(Moment::Loaded) => loaded = events.len(),
+            Request::Mark(_) => {}
+        }
+    }
+    since(&events, loaded)
+}
+
+/// Events from a place on, numbered from there. What was made before has no number there. The order within a run of frees
+/// is nobody's: nothing that the allocator does depends on it.
+fn since(events: &[Asked], place: usize) -> Vec<Asked> {
+    let before = events[..place].iter().filter(|event| event.bytes > 0).count();
+    let number = |event: &Asked| event.number.checked_sub(before).unwrap_or(usize::MAX);
+    let numbered = events[place..].iter().map(|event| Asked { number: number(event), ..event.clone() });
+    let mut events: Vec<_> = numbered.collect();
+    let runs = events.chunk_by_mut(|one, other| one.bytes < 0 && other.bytes < 0);
+    runs.for_each(|run| run.sort_by_key(|event| (event.number, event.bytes)));
+    events
+}
+
+/// The first event that differs, with what came before it.
+fn first_difference(recorded: &[Asked], played: &[Asked]) -> Option<String> {
+    let key = |event: Option<&Asked>| event.map(|event| (event.number, event.bytes));
+    let most = recorded.len().max(played.len());
+    let first = (0..most).find(|&at| key(recorded.get(at)) != key(played.get(at)))?;
+    let shown = |event: Option<&Asked>| {
+        event.map_or("nothing".to_owned(), |event| {
+            format!("{:+} of {} by {}", event.bytes, event.number as i64, event.by)
+        })
+    };
+    let lines = (first.saturating_sub(8)..=first)
+        .map(|at| format!("{at}: {} | {}", shown(recorded.get(at)), shown(played.get(at))));
+    Some(lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn every_event_is_that_of_the_recorded_run() {
+    let mut refused = vec![];
+    for name in names() {
+        let Recorded { question, events } = recorded(&name);
+        // Runs of other programs are no scenario of the tape yet.
+        let Some(question) = question else { continue };
+        let read = link::decode(&question);
+        assert_eq!(read.notices, [], "{name}");
+        match Program::of(&read.scenario) {
+            Ok(program) => {
+                let difference = first_difference(&events, &played(&program));
+                assert_eq!(difference, None, "{name}\n{}", difference.as_deref().unwrap_or_default());
+            }
+            Err(reason) => refused.push((name, reason)),
+        }
+    }
+    let refused: Vec<_> = refused.iter().map(|(name, reason)| (name.as_str(), *reason)).collect();
+    assert_eq!(refused, REFUSED);
+}
+
+#[test]
+fn the_first_difference_of_two_runs_is_told_with_who_asked() {
+    let event = |number, bytes, by: &str| Asked { number, bytes, by: by.to_owned() };
+    let recorded = [event(0, 512, "query"), event(1, 64, "key"), event(0, -512, "query")];
+    let played = [event(0, 512, "queries: result"), event(1, 128, "keys: result"), event(0, -512, "queries: result")];
+    let difference = first_difference(&recorded, &played).expect("the second differs");
+    assert!(difference.ends_with("1: +64 of 1 by key | +128 of 1 by keys: result"), "{difference}");
+    assert_eq!(first_difference(&recorded, &recorded), None);
+}
