@@ -14,7 +14,9 @@ It needs what tools/measure_peak.py needs, and for some rows trl and deepspeed.
 
 import argparse
 import contextlib
+import gc
 import gzip
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -26,6 +28,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools" / "simulate")]
 import measure_peak  # noqa: E402
 from rows import ROWS  # noqa: E402
 
+# Optimizer steps of a row.
 STEPS = 2
 TRACES = ROOT / "tests" / "traces"
 
@@ -58,13 +61,16 @@ class Recorder:
         """Puts a mark behind all that the allocator has been asked for until now."""
         self.marks.append((self.count(), label))
 
-    @contextlib.contextmanager
-    def step(self):
-        """One step, whose peaks are noted. What comes after the last one, and takes the model down, is left out."""
+    def begin_step(self):
+        """What stands from here on counts for the peaks of a step."""
         import torch
 
         torch.cuda.reset_peak_memory_stats()
-        yield
+
+    def end_step(self):
+        """Notes the peaks of a step. What comes after the last one, and takes the model down, is left out."""
+        import torch
+
         self.peaks.append([torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved()])
         if len(self.peaks) == STEPS:
             self.mark("end")
@@ -73,6 +79,8 @@ class Recorder:
         """The marks and the events, one a line."""
         import torch
 
+        # Nothing is to be given back while the history is read.
+        gc.collect()
         events = torch.cuda.memory._snapshot()["device_traces"][0]
         events = [event for event in events if event["action"] in ("alloc", "free_requested")]
         assert len(events) == self.count(), "an event lies outside of the history"
@@ -135,22 +143,23 @@ def steps(recorder, run, model, optimizer, tokens, labels, autocast):
     import torch
 
     for _ in range(STEPS):
-        with recorder.step():
-            for _ in range(run["accum"]):
-                recorder.mark("forward")
-                with torch.autocast("cuda", dtype=torch.bfloat16) if autocast else contextlib.nullcontext():
-                    output = model(input_ids=tokens, labels=labels)
-                loss = output.loss
-                if run["logits"] == "dropped":
-                    # The logits would stay alive with the rest of the output.
-                    del output
-                recorder.mark("backward")
-                loss.backward()
-                output = loss = None
-            recorder.mark("optimizer")
-            optimizer.step()
-            recorder.mark("zero")
-            optimizer.zero_grad(set_to_none=True)
+        recorder.begin_step()
+        for _ in range(run["accum"]):
+            recorder.mark("forward")
+            with torch.autocast("cuda", dtype=torch.bfloat16) if autocast else contextlib.nullcontext():
+                output = model(input_ids=tokens, labels=labels)
+            loss = output.loss
+            if run["logits"] == "dropped":
+                # The logits would stay alive with the rest of the output.
+                del output
+            recorder.mark("backward")
+            loss.backward()
+            output = loss = None
+        recorder.mark("optimizer")
+        optimizer.step()
+        recorder.mark("zero")
+        optimizer.zero_grad(set_to_none=True)
+        recorder.end_step()
 
 
 def record(name, row, out):
@@ -164,8 +173,11 @@ def record(name, row, out):
     if "with" in row:
         import programs
 
-        program = getattr(programs, row["with"])(row, recorder)
-        said = {**row, "program": program}
+        programs.mark_empty_caches(recorder)
+        case = {key: value for key, value in row.items() if key != "with"}
+        packages = getattr(programs, row["with"])(case, recorder)
+        versions = ", ".join(f"{package} {importlib.metadata.version(package)}" for package in packages)
+        said = {**row, "program": versions}
         question = {}
     else:
         run = measure_peak.complete(row)

@@ -1,4 +1,4 @@
-"""The rows that record.py records."""
+"""The rows that record.py records: those of tests/traces."""
 
 import random
 
@@ -6,6 +6,8 @@ LLAMA = {"model": "tinyllama-1.1b", "batch": 1, "sequence": 2048, "layers": 3}
 EAGER = {**LLAMA, "batch": 2, "attn": "eager"}
 GPT2 = {"model": "gpt2", "batch": 4, "sequence": 1024, "layers": 3}
 LARGE = {"model": "llama-3.1-8b", "batch": 2, "sequence": 1024, "layers": 2}
+SHARDED = {"model": "llama-3.1-8b", "batch": 1, "sequence": 2048, "layers": 3, "precision": "amp", "ckpt": True}
+STAGE = {"stages": 4, "microbatches": 8, "model": "llama-3.1-8b", "batch": 1, "sequence": 2048, "layers": 2}
 # Names and what they run, in the words of tools/measure_peak.py. "with" names a function of programs.py.
 ROWS = {
     "llama": LLAMA,
@@ -32,6 +34,15 @@ ROWS = {
     "bert-amp": {"model": "bert-base", "batch": 16, "sequence": 512, "layers": 2, "precision": "amp", "loss": "masked-lm"},
     "pythia": {"model": "pythia-1.4b", "batch": 2, "sequence": 2048, "layers": 3},
     "gemma-2-eager": {"model": "gemma-2-9b", "batch": 1, "sequence": 2048, "layers": 2, "attn": "eager"},
+    # One rank of several, and a trainer.
+    "dpo-amp": {"with": "dpo", "model": "tinyllama-1.1b", "batch": 1, "sequence": 1024, "layers": 2, "precision": "amp"},
+    "fsdp2-amp-ckpt": {"with": "fsdp", "impl": "fsdp2", "world": 8, **SHARDED},
+    "fsdp1-amp-ckpt": {"with": "fsdp", "impl": "fsdp1", "world": 8, **SHARDED},
+    "deepspeed-2": {"with": "deepspeed", "stage": 2, "world": 8, **LLAMA},
+    "deepspeed-3-ckpt": {"with": "deepspeed", "stage": 3, "world": 8, **LLAMA, "ckpt": True},
+    "pipeline-first": {"with": "pipeline", "rank": 0, **STAGE},
+    "pipeline-second": {"with": "pipeline", "rank": 1, **STAGE},
+    "pipeline-last": {"with": "pipeline", "rank": 3, **STAGE},
 }
 
 

@@ -1,0 +1,178 @@
+"""Rows of record.py that other programs run: each function here takes the row and the recorder and names its packages.
+
+The marks of a row are put where the program itself calls what they name."""
+
+import functools
+import sys
+
+import measure_peak
+import simulate
+from record import STEPS
+
+
+def mark_calls(recorder, owner, name, label):
+    """Puts a mark before each call of a method of a class or of an object."""
+    method = getattr(owner, name)
+
+    @functools.wraps(method)
+    def marked(*arguments, **named):
+        recorder.mark(label)
+        return method(*arguments, **named)
+
+    setattr(owner, name, marked)
+
+
+def mark_steps(recorder):
+    """The marks of steps that call PyTorch's own functions."""
+    import torch
+
+    mark_calls(recorder, torch.Tensor, "backward", "backward")
+    mark_calls(recorder, torch.optim.AdamW, "step", "optimizer")
+    mark_calls(recorder, torch.optim.Optimizer, "zero_grad", "zero")
+
+
+def mark_empty_caches(recorder):
+    """A mark behind each call of empty_cache: by a script of the project when all is loaded, or by a program in between."""
+    import torch
+
+    empty_cache = torch.cuda.empty_cache
+
+    def marked():
+        own = sys._getframe(1).f_code.co_filename.startswith(f"{measure_peak.ROOT}/tools/")
+        empty_cache()
+        recorder.mark("loaded" if own else "empty")
+
+    torch.cuda.empty_cache = marked
+
+
+def take_steps(recorder, step):
+    """Takes the place of what measures the peaks of a simulation's steps."""
+    for _ in range(STEPS):
+        recorder.begin_step()
+        step()
+        recorder.end_step()
+
+
+def fsdp(case, recorder):
+    """tools/simulate/with_fsdp.py, FSDP of either generation."""
+    import with_fsdp
+
+    def last_peak(step):
+        mark_steps(recorder)
+
+        def marked():
+            recorder.mark("forward")
+            step()
+
+        take_steps(recorder, marked)
+
+    with_fsdp.last_peak = last_peak
+    with_fsdp.run(case)
+    return ["torch"]
+
+
+def deepspeed(case, recorder):
+    """tools/simulate/with_deepspeed.py. The engine's own step gives the gradients back."""
+    import with_deepspeed
+
+    def last_peak(step):
+        from deepspeed import DeepSpeedEngine
+
+        for name, label in (("forward", "forward"), ("backward", "backward"), ("step", "optimizer")):
+            mark_calls(recorder, DeepSpeedEngine, name, label)
+        take_steps(recorder, step)
+
+    with_deepspeed.last_peak = last_peak
+    with_deepspeed.run(case)
+    return ["deepspeed"]
+
+
+def dpo(case, recorder):
+    """tools/simulate/with_trl.py, trl's DPOTrainer."""
+    import transformers
+    import trl
+    import with_trl
+
+    class Steps(transformers.TrainerCallback):
+        def on_step_begin(self, *_, **__):
+            recorder.begin_step()
+
+        def on_optimizer_step(self, *_, **__):
+            recorder.mark("zero")
+
+        def on_step_end(self, *_, **__):
+            recorder.end_step()
+
+    class DPOTrainer(trl.DPOTrainer):
+        def train(self):
+            self.args.max_steps = STEPS
+            self.add_callback(Steps())
+            return super().train()
+
+    mark_steps(recorder)
+    mark_calls(recorder, DPOTrainer, "compute_loss", "forward")
+    trl.DPOTrainer = DPOTrainer
+    with_trl.run({"task": "dpo", **case})
+    return ["trl"]
+
+
+def pipeline(case, recorder):
+    """One rank of PyTorch's Schedule1F1B, whose stages have `layers` layers each: the first embeds, the last has the head."""
+    import torch
+    from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+
+    rank, stages = case["rank"], case["stages"]
+    first, last = rank == 0, rank == stages - 1
+    run = measure_peak.complete({key: value for key, value in case.items() if key not in ("rank", "stages", "microbatches")})
+    simulate.join_nobody(rank, stages)
+    whole = measure_peak.build(run, "cuda")
+
+    class Stage(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = whole.model.embed_tokens if first else None
+            self.rotary, self.layers = whole.model.rotary_emb, whole.model.layers
+            self.norm, self.head = (whole.model.norm, whole.lm_head) if last else (None, None)
+
+        def forward(self, hidden):
+            if first:
+                hidden = self.embedding(hidden)
+            places = torch.arange(hidden.shape[1], device=hidden.device).unsqueeze(0)
+            rotated = self.rotary(hidden, places)
+            for layer in self.layers:
+                hidden = layer(hidden, position_ids=places, position_embeddings=rotated)
+            return self.head(self.norm(hidden)) if last else hidden
+
+    def loss_of(logits, labels):
+        return torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), labels.flatten())
+
+    size, vocabulary, width = (run["batch"], run["sequence"]), whole.config.vocab_size, whole.config.hidden_size
+
+    def example(size, dtype=torch.bfloat16):
+        """What a stage is told of a tensor, which it would run once to learn."""
+        return torch.empty(size, dtype=dtype, device="meta", requires_grad=dtype.is_floating_point)
+
+    hidden = example((*size, width))
+    module = Stage()
+    # What of the model belongs to other stages.
+    del whole
+    stage = PipelineStage(
+        module, rank, stages, torch.device("cuda"), input_args=example(size, torch.long) if first else hidden,
+        output_args=example((*size, vocabulary)) if last else hidden, output_grads=(None,) if last else hidden,
+        input_grads=(None,) if first else hidden,
+    )
+    schedule = Schedule1F1B(stage, case["microbatches"], loss_of if last else (lambda *_: None))
+    optimizer = measure_peak.optimizer_of(run, module, "cuda")
+    torch.cuda.empty_cache()
+    mark_calls(recorder, stage, "forward_one_chunk", "forward")
+    mark_calls(recorder, stage, "backward_one_chunk", "backward")
+    mark_steps(recorder)
+    tokens = torch.zeros(run["batch"] * case["microbatches"], run["sequence"], dtype=torch.long, device="cuda")
+
+    def step():
+        schedule.step(*[tokens] * first, **{"target": tokens, "losses": []} if last else {})
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    take_steps(recorder, step)
+    return ["torch"]
