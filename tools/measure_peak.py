@@ -516,7 +516,7 @@ def main():
     parser.add_argument("--rank", type=int, default=16)
     parser.add_argument("--adapter-type", type=int, choices=[16, 32], default=32, help="bits of the adapters")
     parser.add_argument("--adapter-dropout", type=float, default=0.0)
-    parser.add_argument("--loaded", action="store_true", help="the quantized model bears the mark that loading leaves")
+    parser.add_argument("--loaded", action="store_true", help="the quantized model bears the mark that loading leaves; of the grid only such runs")
     parser.add_argument("--segments", choices=["fixed", "expandable", "both"], default="both", help="PyTorch's expandable_segments")
     parser.add_argument("--least", action="store_true", help="search the least memory that is enough, where nothing is computed")
     parser.add_argument("--bmax", help="the bmax binary: its prediction is written beside each figure")
@@ -530,13 +530,17 @@ def main():
         parser.error("say --grid, --model or --self-test")
     single = {
         key: getattr(arguments, key)
-        for key in ("model", "batch", "sequence", "precision", "attn", "optimizer", "ckpt", "accum", "base", "targets", "rank", "adapter_type", "adapter_dropout", "loaded")
+        for key in ("model", "batch", "sequence", "precision", "attn", "optimizer", "ckpt", "accum", "base", "targets", "rank", "adapter_type", "adapter_dropout")
     }
     preload()
     results = []
     for run in map(complete, runs_of_grid() if arguments.grid else [single]):
         if arguments.only and arguments.only not in question_of(run):
             continue
+        if arguments.loaded:
+            if run["base"] not in ("nf4", "int8"):
+                continue
+            run["loaded"] = True
         for segments in ("fixed", "expandable") if arguments.segments == "both" else (arguments.segments,):
             run = {**run, "segments": segments}
             result = in_own_process(run)
