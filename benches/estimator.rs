@@ -9,6 +9,7 @@ use bmax::{
     range::range,
     strategy::cheapest_plan,
     sweep,
+    tape::{Program, largest_micro_batch},
 };
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -90,5 +91,27 @@ fn links(criterion: &mut Criterion) {
     criterion.bench_function("link, read", |bencher| bencher.iter(|| link::decode(black_box(query))));
 }
 
-criterion_group!(benches, ledger, search, questions, chart, links);
+/// A training step on the tape: eighty layers, recomputed.
+fn step(criterion: &mut Criterion) {
+    let query = "v=3&model=llama-3.1-70b&gpus=1&zero=0&s=4096&b=1&precision=bf16-pure&recompute=full&dropout=off&loss=plain";
+    let scenario = link::decode(query).scenario;
+    let program = Program::of(&scenario).expect("it is played");
+    let steady = program.steady();
+    criterion.bench_function("step, operators of a scenario", |bencher| {
+        bencher.iter(|| Program::of(black_box(&scenario)).is_ok());
+    });
+    criterion.bench_function("step, played", |bencher| bencher.iter(|| black_box(&program).steady().peak()));
+    criterion.bench_function("step, peak of one played", |bencher| bencher.iter(|| black_box(&steady).peak()));
+    criterion.bench_function("step, who is alive at it", |bencher| bencher.iter(|| black_box(&steady).alive()));
+    criterion.bench_function("step, largest micro-batch", |bencher| {
+        bencher.iter(|| largest_micro_batch(black_box(&scenario), 200 << 30));
+    });
+    let whole = program.first_steps(2);
+    criterion.bench_function("two steps, played in full", |bencher| bencher.iter(|| black_box(&program).first_steps(2)));
+    criterion.bench_function("two steps, by the allocator", |bencher| {
+        bencher.iter(|| black_box(&whole).replay(scenario.device.segments, u64::MAX));
+    });
+}
+
+criterion_group!(benches, ledger, search, questions, chart, links, step);
 criterion_main!(benches);
