@@ -93,7 +93,8 @@ fn links(criterion: &mut Criterion) {
 
 /// A training step on the tape: eighty layers, recomputed.
 fn step(criterion: &mut Criterion) {
-    let query = "v=3&model=llama-3.1-70b&gpus=1&zero=0&s=4096&b=1&precision=bf16-pure&recompute=full&dropout=off&loss=plain";
+    let query =
+        "v=3&model=llama-3.1-70b&gpus=1&zero=0&s=4096&b=1&precision=bf16-pure&recompute=full&dropout=off&loss=plain";
     let scenario = link::decode(query).scenario;
     let program = Program::of(&scenario).expect("it is played");
     let steady = program.steady();
@@ -107,7 +108,8 @@ fn step(criterion: &mut Criterion) {
         bencher.iter(|| largest_micro_batch(black_box(&scenario), 200 << 30));
     });
     let whole = program.first_steps(2);
-    criterion.bench_function("two steps, played in full", |bencher| bencher.iter(|| black_box(&program).first_steps(2)));
+    criterion
+        .bench_function("two steps, played in full", |bencher| bencher.iter(|| black_box(&program).first_steps(2)));
     criterion.bench_function("two steps, by the allocator", |bencher| {
         bencher.iter(|| black_box(&whole).replay(scenario.device.segments, u64::MAX));
     });

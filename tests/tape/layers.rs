@@ -36,7 +36,8 @@ fn sources(layer: &str) -> Vec<(PathBuf, String)> {
 /// The modules of the crate that a source imports: those of the estimator by their names, others with their path.
 fn imported(text: &str) -> Vec<String> {
     let uses = text.split("crate::").skip(1).map(|rest| {
-        let path: String = rest.chars().take_while(|letter| letter.is_alphanumeric() || "_:".contains(*letter)).collect();
+        let path: String =
+            rest.chars().take_while(|letter| letter.is_alphanumeric() || "_:".contains(*letter)).collect();
         match path.strip_prefix("estimator::") {
             Some(inner) => inner.split("::").next().unwrap_or_default().to_owned(),
             None => path,

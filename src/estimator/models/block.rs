@@ -23,6 +23,8 @@ pub struct Block {
     arguments: Vec<Form>,
     /// The arguments that the caller hands over for good; the caller keeps the others until the block is done.
     taken: Vec<Value>,
+    /// Arguments that the caller does not hand over.
+    left_out: Vec<Value>,
     results: Vec<Value>,
     /// The places of its weights in the order in which the class declares them, where it is another than that of use.
     declared: &'static [Place],
@@ -37,6 +39,7 @@ impl Block {
             applications: Vec::new(),
             arguments: arguments.to_vec(),
             taken: Vec::new(),
+            left_out: Vec::new(),
             results: Vec::new(),
             declared: &[],
             values: values.len() as u16,
@@ -69,6 +72,11 @@ impl Block {
         self.taken.extend(arguments);
     }
 
+    /// Leaves an argument to blocks that come in turn with this one: nobody keeps it for this one's sake.
+    pub fn leave_out(&mut self, argument: Value) {
+        self.left_out.push(argument);
+    }
+
     /// The same block with its results.
     pub fn giving(mut self, results: &[Value]) -> Self {
         self.results = results.to_vec();
@@ -97,7 +105,8 @@ impl Block {
             owned.dedup();
             lowering.apply(application.place, &application.operator, application.is_trained, &owned);
         }
-        lowering.finish(&self.results, self.declared)
+        let left_out = self.left_out.iter().map(|&argument| lowering.slot(argument)).collect();
+        Program { left_out, ..lowering.finish(&self.results, self.declared) }
     }
 }
 

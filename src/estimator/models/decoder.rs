@@ -1,10 +1,10 @@
 //! Decoders: which class of transformers a model is built like, and what all of them have in common.
 
-use super::{Block, Model, NotCounted, Run, gpt2, llama};
+use super::{Block, Model, NotCounted, Run, gemma, gpt2, llama, olmo2};
 use crate::estimator::choice::{AttentionKernel, Logits};
-use crate::estimator::operators::{EagerLayout, Form, Operator, Place, Product, Tensor, Value};
+use crate::estimator::operators::{EagerLayout, Form, Operator, Part, Place, Product, Size, Tensor, Value};
 use crate::estimator::scenario::{self, Experts, Latent};
-use crate::estimator::units::{B, DType, H, S, Shape, V, Width, Widths};
+use crate::estimator::units::{B, D, DType, H, S, Shape, V, Width, Widths};
 
 /// How a model is called, beside its own numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,10 @@ pub fn decoder(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
         llama::stack(&parts)
     } else if gpt2::is_like(model) {
         gpt2::stack(&parts)?
+    } else if gemma::is_like(model) {
+        gemma::stack(&parts)?
+    } else if olmo2::is_like(model) {
+        olmo2::stack(&parts)
     } else {
         return Err(NotCounted::Layer);
     };
@@ -86,6 +90,16 @@ pub fn tokens() -> Form {
     Form::new(DType::Long, B * S)
 }
 
+/// `inv_freq` and `original_inv_freq` of classes of rotary embeddings (`LlamaRotaryEmbedding`).
+pub fn frequencies() -> Vec<Tensor> {
+    vec![constant(Place::RotaryTable, Form::new(DType::Single, D.part(2))); 2]
+}
+
+/// A tensor that the class of a model keeps.
+pub fn constant(place: Place, form: Form) -> Tensor {
+    Tensor { place, part: Part::Table, size: Size::Of(form) }
+}
+
 /// A product without a bias.
 pub fn linear(x: Value, from: Shape, to: Shape) -> Operator {
     Operator::Linear { x, from, to, product: Product::Linear }
@@ -103,6 +117,11 @@ impl Parts<'_> {
     /// Whether attention takes its scores in full.
     pub fn is_eager(&self) -> bool {
         self.call.attention == AttentionKernel::Eager
+    }
+
+    /// Whether some layers attend to a window of tokens, as those of Gemma 2 do.
+    pub fn has_windows(&self) -> bool {
+        self.model.soft_cap.is_on()
     }
 
     /// The hidden state.
@@ -126,6 +145,7 @@ impl Parts<'_> {
             has_one_key_head: self.model.kv_heads == 1,
             has_one_head: self.model.heads == 1,
             has_several_sequences: self.call.has_several_sequences,
+            is_capped: self.model.soft_cap.is_on(),
         };
         let [out, weights] = block.add_all(Place::Attention, Operator::EagerAttention { q, k, v, mask, layout });
         (out, Some(weights))
@@ -141,7 +161,13 @@ impl Parts<'_> {
         block.take(&arguments[..=beside]);
         let x = block.add(Place::FinalNorm, (stack.final_norm)(x));
         block.named(&arguments[1..=beside]);
-        let logits = block.add(Place::Head, linear(x, H, V));
+        let mut logits = block.add(Place::Head, linear(x, H, V));
+        if self.model.soft_cap.is_on() {
+            // Names that are overwritten (`Gemma2ForCausalLM.forward`).
+            logits = block.add(Place::Logits, Operator::Scale { x: logits });
+            logits = block.add(Place::Logits, Operator::Tanh { x: logits });
+            logits = block.add(Place::Logits, Operator::Scale { x: logits });
+        }
         let wide = block.add(Place::Logits, Operator::Float { x: logits });
         let loss = block.add(Place::Loss, Operator::CrossEntropy { logits: wide, labels });
         block.named(&[x, logits]);

@@ -1,10 +1,10 @@
 //! Llama's stack (transformers 5.23.0, models/llama/modeling_llama.py), with the biases of Qwen 2.5 and the norms of heads
-//! of Qwen 3 (models/qwen2, models/qwen3).
+//! of Qwen 3 (models/qwen2, models/qwen3), and what other families have in common with it.
 
 use super::Block;
-use super::decoder::{Parts, Stack, linear, tokens};
+use super::decoder::{Parts, Stack, frequencies, linear, tokens};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
-use crate::estimator::operators::{Form, Operator, Part, Place, Product, Size, Tensor, Value};
+use crate::estimator::operators::{Form, Operator, Place, Product, Value, Weighting};
 use crate::estimator::scenario::Model;
 use crate::estimator::units::{B, D, DType, F, H, K, N, S, Shape, V};
 
@@ -19,94 +19,146 @@ pub fn is_like(model: &Model) -> bool {
 
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Stack {
-    let table = Form::new(parts.call.dtype, S * D);
-    let mask = parts.is_eager().then(|| Form::new(parts.call.dtype, B * S * S));
-    let shared: Vec<_> = [Form::new(DType::Long, S), table, table].into_iter().chain(mask).collect();
-    // `inv_freq` and `original_inv_freq` of LlamaRotaryEmbedding.
-    let frequencies = Size::Of(Form::new(DType::Single, D.part(2)));
-    let frequencies = Tensor { place: Place::RotaryTable, part: Part::Table, size: frequencies };
     Stack {
-        opening: opening(parts),
-        layers: parts.equal_layers(layer(parts, &shared)),
-        shared,
+        opening: opening(parts, parts.call.dtype, |_, embedded| embedded),
+        layers: parts.equal_layers(layer(parts)),
+        shared: shared(parts, parts.call.dtype),
         // `inputs_embeds`.
         names: vec![parts.residual()],
-        final_norm: |x| Operator::RmsNorm { x, width: H },
-        constants: vec![frequencies; 2],
+        final_norm: |x| norm(x, H),
+        constants: frequencies(),
     }
 }
 
-/// `LlamaModel.forward` up to its layers.
-fn opening(parts: &Parts<'_>) -> Block {
+/// What all layers are given: numbers of positions, cosines and sines in a type, and the mask of eager attention.
+pub fn shared(parts: &Parts<'_>, tables: DType) -> Vec<Form> {
+    let table = Form::new(tables, S * D);
+    [Form::new(DType::Long, S), table, table].into_iter().chain(mask_form(parts)).collect()
+}
+
+/// The form of the mask of eager attention.
+pub fn mask_form(parts: &Parts<'_>) -> Option<Form> {
+    parts.is_eager().then(|| Form::new(parts.call.dtype, B * S * S))
+}
+
+/// `LlamaModel.forward` up to its layers; the model's own class may change what is embedded.
+pub fn opening(parts: &Parts<'_>, tables: DType, changed: fn(&mut Block, Value) -> Value) -> Block {
     let (mut block, arguments) = Block::new(&[tokens()]);
     let embedded = block.add(Place::TokenEmbedding, Operator::Embedding { ids: arguments[0], rows: V, width: H });
+    let embedded = changed(&mut block, embedded);
     let positions = block.add(Place::Positions, Operator::PositionIds);
-    let mask = parts.is_eager().then(|| block.add(Place::Mask, Operator::CausalMask { embedded }));
-    let [cos, sin] = block.add_all(Place::RotaryTable, Operator::RotaryTable { positions, width: D });
-    let shared = [positions, cos, sin].into_iter().chain(mask);
-    let results: Vec<_> = [embedded].into_iter().chain(shared).chain([embedded]).collect();
+    let mut mask = |place, has_window| block.add(place, Operator::CausalMask { embedded, has_window });
+    let whole = parts.is_eager().then(|| mask(Place::Mask, false));
+    let window = (parts.is_eager() && parts.has_windows()).then(|| mask(Place::WindowMask, true));
+    let [cos, sin] = block.add_all(Place::RotaryTable, Operator::RotaryTable { positions, width: D, dtype: tables });
+    let shared = [positions, cos, sin].into_iter().chain(whole);
+    let results: Vec<_> = [embedded].into_iter().chain(shared).chain(window).chain([embedded]).collect();
     block.giving(&results)
 }
 
-/// `LlamaDecoderLayer.forward`, and the functions that it calls.
-fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
-    let (mut block, arguments) = Block::new(&[&[parts.residual()], shared].concat());
-    let (x, cos, sin, mask) = (arguments[0], arguments[2], arguments[3], arguments.get(4).copied());
-    let h = block.add(Place::AttentionNorm, Operator::RmsNorm { x, width: H });
-    let q = heads(parts, &mut block, Place::Query, h, N, parts.model.heads);
-    let q = head_norm(parts, &mut block, Place::QueryNorm, q);
-    let k = heads(parts, &mut block, Place::Key, h, K, parts.model.kv_heads);
-    let k = head_norm(parts, &mut block, Place::KeyNorm, k);
-    let v = heads(parts, &mut block, Place::Value, h, K, parts.model.kv_heads);
-    let turned_q = block.add(Place::QueryRotary, Operator::Rotary { x: q, cos, sin });
-    let turned_k = block.add(Place::KeyRotary, Operator::Rotary { x: k, cos, sin });
-    block.named(&[q, k]);
-    let (a, weights) = parts.attention(&mut block, [turned_q, turned_k, v], mask);
-    let o = block.add(Place::AttentionOutput, linear(a, N * D, H));
-    block.named(&[h, turned_q, turned_k, v]);
+/// `LlamaDecoderLayer.forward`.
+fn layer(parts: &Parts<'_>) -> Block {
+    let (mut block, arguments) = Block::new(&[&[parts.residual()][..], &shared(parts, parts.call.dtype)].concat());
+    let x = arguments[0];
+    let h = block.add(Place::AttentionNorm, norm(x, H));
+    let (o, weights) = attention(parts, &mut block, h, &arguments[1..]);
     let x = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
-    let out = gated_mlp(&mut block, x);
+    let h = block.add(Place::MlpNorm, norm(x, H));
+    let down = gated(&mut block, h, |x| Operator::Silu { x });
+    let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     // `hidden_states, _ = self.self_attn(…)` keeps the weights until the end of the layer.
     block.named(weights.as_slice());
-    block.giving(&[out]).declaring(&[
-        Place::Query,
-        Place::Key,
-        Place::Value,
-        Place::AttentionOutput,
-        Place::QueryNorm,
-        Place::KeyNorm,
-        Place::Gate,
-        Place::Up,
-        Place::Down,
-        Place::AttentionNorm,
-        Place::MlpNorm,
-    ])
+    block.giving(&[out]).declaring(&DECLARED)
 }
 
-/// A product of the hidden state, in heads. One head has one order; the gradients of queries and keys come out of their
-/// rotation in the order of the heads, those of values out of eager attention.
-fn heads(parts: &Parts<'_>, block: &mut Block, place: Place, h: Value, heads: Shape, count: u32) -> Value {
+/// The order in which the classes of layers declare their weights.
+pub const DECLARED: [Place; 13] = [
+    Place::Query,
+    Place::Key,
+    Place::Value,
+    Place::AttentionOutput,
+    Place::QueryNorm,
+    Place::KeyNorm,
+    Place::Gate,
+    Place::Up,
+    Place::Down,
+    Place::AttentionNorm,
+    Place::AttentionPostNorm,
+    Place::MlpNorm,
+    Place::MlpPostNorm,
+];
+
+/// `LlamaAttention.forward`: what it puts out, and its weights where it has any.
+pub fn attention(parts: &Parts<'_>, block: &mut Block, h: Value, shared: &[Value]) -> (Value, Option<Value>) {
+    let q = projected(parts, block, Place::Query, h, N);
+    let q = heads(parts, block, Place::Query, q);
+    let q = head_norm(parts, block, Place::QueryNorm, q);
+    let k = projected(parts, block, Place::Key, h, K);
+    let k = heads(parts, block, Place::Key, k);
+    let k = head_norm(parts, block, Place::KeyNorm, k);
+    let v = projected(parts, block, Place::Value, h, K);
+    let v = heads(parts, block, Place::Value, v);
+    attended(parts, block, h, [q, k, v], shared, false)
+}
+
+/// The rest of it, from heads on; `casts_back` where rotated queries and keys get the type that they had.
+pub fn attended(
+    parts: &Parts<'_>,
+    block: &mut Block,
+    h: Value,
+    [q, k, v]: [Value; 3],
+    shared: &[Value],
+    casts_back: bool,
+) -> (Value, Option<Value>) {
+    let (cos, sin, mask) = (shared[1], shared[2], shared.get(3).copied());
+    let mut turned_q = block.add(Place::QueryRotary, Operator::Rotary { x: q, cos, sin });
+    let mut turned_k = block.add(Place::KeyRotary, Operator::Rotary { x: k, cos, sin });
+    if casts_back {
+        let wide = [turned_q, turned_k];
+        turned_q = block.add(Place::QueryRotary, Operator::CastLike { x: turned_q, like: q });
+        turned_k = block.add(Place::KeyRotary, Operator::CastLike { x: turned_k, like: k });
+        block.named(&wide);
+    }
+    block.named(&[q, k]);
+    let (a, weights) = parts.attention(block, [turned_q, turned_k, v], mask);
+    let product = if parts.model.bias == Bias::All { Product::LinearWithBias } else { Product::Linear };
+    let o = block.add(Place::AttentionOutput, Operator::Linear { x: a, from: N * D, to: H, product });
+    block.named(&[h, turned_q, turned_k, v]);
+    (o, weights)
+}
+
+/// The hidden state's product with the matrix of queries, keys or values.
+pub fn projected(parts: &Parts<'_>, block: &mut Block, place: Place, h: Value, heads: Shape) -> Value {
     let product = if parts.model.bias == Bias::None { Product::Linear } else { Product::LinearWithBias };
-    let x = block.add(place, Operator::Linear { x: h, from: H, to: heads * D, product });
+    block.add(place, Operator::Linear { x: h, from: H, to: heads * D, product })
+}
+
+/// Heads of queries, keys or values. One head has one order; the gradients of queries and keys come out of their rotation
+/// in the order of the heads, those of values out of eager attention.
+pub fn heads(parts: &Parts<'_>, block: &mut Block, place: Place, x: Value) -> Value {
+    let count = if place == Place::Query { parts.model.heads } else { parts.model.kv_heads };
     let copies_back = count > 1 && (place != Place::Value || parts.is_eager());
     block.add(place, Operator::Heads { x, copies_back })
 }
 
 fn head_norm(parts: &Parts<'_>, block: &mut Block, place: Place, x: Value) -> Value {
     match parts.model.qk_norm {
-        QkNorm::Head => block.add(place, Operator::RmsNorm { x, width: D }),
+        QkNorm::Head => block.add(place, norm(x, D)),
         QkNorm::Off | QkNorm::Full => x,
     }
 }
 
-/// `LlamaMLP.forward` between its norm and its residual.
-fn gated_mlp(block: &mut Block, x: Value) -> Value {
-    let h = block.add(Place::MlpNorm, Operator::RmsNorm { x, width: H });
+fn norm(x: Value, width: Shape) -> Operator {
+    Operator::RmsNorm { x, width, weighting: Weighting::Cast }
+}
+
+/// `LlamaMLP.forward`, with an activation function.
+pub fn gated(block: &mut Block, h: Value, activation: fn(Value) -> Operator) -> Value {
     let gate = block.add(Place::Gate, linear(h, H, F));
-    let gate = block.add(Place::Activation, Operator::Silu { x: gate });
+    let gate = block.add(Place::Activation, activation(gate));
     let up = block.add(Place::Up, linear(h, H, F));
     let product = block.add(Place::Product, Operator::Multiply { x: gate, y: up });
     let down = block.add(Place::Down, linear(product, F, H));
     block.named(&[h]);
-    block.add(Place::MlpAdd, Operator::Add { x, y: down })
+    down
 }

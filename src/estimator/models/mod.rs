@@ -2,9 +2,11 @@
 
 mod block;
 mod decoder;
+mod gemma;
 mod gpt2;
 mod llama;
 mod not_counted;
+mod olmo2;
 
 pub use block::Block;
 pub use decoder::{Call, decoder, tokens};

@@ -7,9 +7,21 @@ use super::size::Size;
 use super::tensor::Part;
 use crate::estimator::units::DType;
 
-/// `silu`, whose derivative reads its input.
-pub fn silu(k: &mut Lowering<'_>, x: Slot) -> Slot {
+/// A function that is one kernel, whose derivative reads its input (`silu`, `gelu`).
+pub fn of_input(k: &mut Lowering<'_>, x: Slot) -> Slot {
     k.kernel(Part::Result, k.form(x), &[x.into()]).d(0, FIRST, &[New]).put()
+}
+
+/// A function that is one kernel, whose derivative reads its output (`relu`, `tanh`).
+pub fn of_output(k: &mut Lowering<'_>, part: Part, x: Slot) -> Slot {
+    k.kernel(part, k.form(x), &[x.into()]).d(0, OUTPUT, &[New]).put()
+}
+
+/// The soft cap of Gemma 2: divided by a number, through tanh, and multiplied by it (`eager_attention_forward`).
+pub fn soft_cap(k: &mut Lowering<'_>, x: Slot) -> Slot {
+    let divided = k.scale(Part::CapDivided, x);
+    let tanh = of_output(k, Part::Tanh, divided);
+    k.scale(Part::Capped, tanh)
 }
 
 /// The product of two values, whose gradients are computed for the second first (derivatives.yaml: other, self).
@@ -30,7 +42,7 @@ pub fn gelu_tanh(k: &mut Lowering<'_>, x: Slot) -> Slot {
     let scaled = k.scale(Part::CubeScaled, cube);
     let inner = k.add(Part::Inner, x, scaled);
     let inner = k.scale(Part::InnerScaled, inner);
-    let tanh = k.kernel(Part::Tanh, k.form(inner), &[inner.into()]).d(0, OUTPUT, &[New]).put();
+    let tanh = of_output(k, Part::Tanh, inner);
     let one = k.kernel(Part::OnePlusTanh, k.form(tanh), &[tanh.into()]).d(0, NOTHING, &[Pass]).put();
     let form = k.promoted(halved, one);
     let whole = NewOf(Size::Of(form));

@@ -1,6 +1,7 @@
 //! Attention: heads, kernels of `scaled_dot_product_attention`, and scores in full.
 
 use super::EagerLayout;
+use super::activation::soft_cap;
 use super::kernel::Effect::{Brief, Drop, New, NewView, Pass, PassView, Workspace};
 use super::kernel::{FIRST, NOTHING, OUTPUT, Operand, Reads, SECOND, Slot};
 use super::lowering::Lowering;
@@ -67,7 +68,10 @@ fn memory_efficient(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, is_grou
 }
 
 /// The mask of eager attention: 0 or the least number of the type, for each sequence (`create_causal_mask`).
-pub fn causal_mask(k: &mut Lowering<'_>, embedded: Slot) -> Slot {
+///
+/// With a window, positions that are too far away are taken out before those that are later
+/// (`create_sliding_window_causal_mask`).
+pub fn causal_mask(k: &mut Lowering<'_>, embedded: Slot, has_window: bool) -> Slot {
     let dtype = k.form(embedded).dtype;
     let arange = |k: &mut Lowering<'_>, shape, from: &[Slot]| {
         let operands: Vec<_> = from.iter().map(|&slot| slot.into()).collect();
@@ -79,15 +83,29 @@ pub fn causal_mask(k: &mut Lowering<'_>, embedded: Slot) -> Slot {
         let plain = arange(k, S, &[]);
         arange(k, S, &[plain])
     });
-    let indices = [batch, head, queries, keys].map(Operand::Value);
-    let seen = k.kernel(Part::Table, Form::new(DType::Byte, S * S), &indices).put();
+    let table = |k: &mut Lowering<'_>, shape, from: &[Slot]| {
+        let operands: Vec<_> = from.iter().map(|&slot| slot.into()).collect();
+        k.kernel(Part::Table, Form::new(DType::Byte, shape), &operands).put()
+    };
+    let near = has_window.then(|| {
+        let all = table(k, Shape::ONE, &[]);
+        let first = arange(k, S, &[queries]);
+        let near = table(k, S * S, &[first, keys]);
+        table(k, S * S, &[all, near])
+    });
+    let mut seen = table(k, S * S, &[queries, keys]);
+    if let Some(near) = near {
+        seen = table(k, S * S, &[near, seen]);
+    }
+    // The indices are arguments until all is known.
+    [batch, head, queries, keys].into_iter().for_each(|indices| k.hold_until(indices, seen));
     let [zero, least] = [0; 2].map(|_| k.kernel(Part::Table, Form::new(dtype, Shape::ONE), &[]).put());
     k.kernel(Part::Result, Form::new(dtype, B * S * S), &[seen, zero, least].map(Operand::Value)).put()
 }
 
 /// `eager_attention_forward`: scores, mask, softmax in fp32 and two batched products.
 pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: EagerLayout) -> [Slot; 2] {
-    let EagerLayout { is_grouped, has_one_key_head, has_one_head, has_several_sequences } = layout;
+    let EagerLayout { is_grouped, has_one_key_head, has_one_head, has_several_sequences, is_capped } = layout;
     let form = k.form(q);
     let [keys, values] = [key, v].map(|x| if is_grouped { repeated(k, x, form.shape, has_one_key_head) } else { x });
     // Names of the function.
@@ -106,7 +124,10 @@ pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: E
     let scores = Form { shape: form.shape / D * S, ..k.form(first) };
     let raw = bmm(k, Part::Scores, first, second, scores);
     [low_queries, low_keys].into_iter().for_each(|low| k.hold_until(low, raw));
-    let scaled = k.scale(Part::ScoresScaled, raw);
+    let mut scaled = k.scale(Part::ScoresScaled, raw);
+    if is_capped {
+        scaled = soft_cap(k, scaled);
+    }
     let masked = add_mask(k, scaled, mask);
     let wide = k.cast(Part::InFp32, masked, DType::Single);
     let whole = k.form(wide);

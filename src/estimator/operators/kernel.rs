@@ -112,9 +112,18 @@ pub struct Derivative {
     pub gradient: TensorId,
     /// What it does.
     pub effects: Vec<Effect<TensorId>>,
-    /// The workspaces that the engine takes while it brings the gradient to the operand's form (`validate_outputs` in
-    /// torch/csrc/autograd/engine.cpp); `None` where the gradient has that form.
-    pub conversion: Option<Vec<TensorId>>,
+    /// How the engine brings the gradient to the operand's form (`validate_outputs` in torch/csrc/autograd/engine.cpp):
+    /// a sum, then a cast; nothing where the gradient has that form.
+    pub conversion: Vec<Conversion>,
+}
+
+/// A step from one form of a gradient to another.
+#[derive(Clone, Debug)]
+pub struct Conversion {
+    /// What it makes.
+    pub gradient: TensorId,
+    /// The workspaces that it takes.
+    pub workspaces: Vec<TensorId>,
 }
 
 /// A tensor that a kernel makes beside its output.
@@ -216,6 +225,8 @@ pub struct Program {
     pub weights: Vec<Weight>,
     /// How many values it has, its arguments first.
     pub slots: usize,
+    /// Arguments that it is not handed.
+    pub left_out: Vec<Slot>,
     /// What it puts out.
     pub results: Vec<Slot>,
 }

@@ -7,13 +7,13 @@ use super::size::Size;
 use super::tensor::{Form, Part};
 use crate::estimator::units::{B, DType, S, Shape};
 
-/// `logits.float()`: the logits themselves where they are in fp32.
-pub fn float(k: &mut Lowering<'_>, x: Slot) -> Slot {
+/// `x.to(dtype)`: the value itself where it has that type.
+pub fn to(k: &mut Lowering<'_>, part: Part, x: Slot, dtype: DType) -> Slot {
     let form = k.form(x);
-    if form.dtype == DType::Single {
+    if form.dtype == dtype {
         return k.view(x, form).d(0, NOTHING, &[Pass]).put();
     }
-    k.cast(Part::InFp32, x, DType::Single)
+    k.cast(part, x, dtype)
 }
 
 /// `ForCausalLMLoss`: labels are padded by one each and shifted, which copies those of several sequences; then

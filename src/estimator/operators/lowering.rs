@@ -1,6 +1,6 @@
 //! A block on its way from operators to kernels.
 
-use super::kernel::{Adam, Aside, Derivative, Effect, Kernel, Operand, Program, Reads, Slot, Weight};
+use super::kernel::{Adam, Aside, Conversion, Derivative, Effect, Kernel, Operand, Program, Reads, Slot, Weight};
 use super::size::Size;
 use super::tensor::{Form, Part, Place, Registry, Tensor, TensorId};
 use super::{Operator, Value};
@@ -194,7 +194,10 @@ impl<'r> Lowering<'r> {
     fn operand_form(&self, operand: Operand) -> Option<Form> {
         match operand {
             Operand::Value(slot) => Some(self.form(slot)),
-            Operand::Weight(_) => None,
+            Operand::Weight(weight) => match self.registry.tensor(self.program.weights[weight].gradient).size {
+                Size::Of(form) => Some(form),
+                _ => None,
+            },
         }
     }
 }
@@ -263,14 +266,23 @@ impl Call<'_, '_> {
 
     /// The derivative with respect to the operand at a place: what it reads, and what it does.
     pub fn d(self, of: usize, reads: Reads, effects: &[Effect<Size>]) -> Self {
-        self.derivative(of, reads, effects, None)
+        self.derivative(of, reads, effects, &[])
     }
 
-    /// A derivative that is summed up over what was broadcast: `inputs` for each of `outputs` (`sum_to_size`).
+    /// A derivative that is summed up over what was broadcast: `inputs` for each of `outputs` (`sum_to_size`). The sum of
+    /// the output's type is cast where the operand has another.
     pub fn d_sum(self, of: usize, reads: Reads, effects: &[Effect<Size>], sum: Sum) -> Self {
         let Sum { outputs, inputs, fast } = sum;
         let part = |semaphores| Size::Reduction { outputs, inputs, fast, semaphores };
-        self.derivative(of, reads, effects, Some(&[part(false), part(true)]))
+        let workspaces = [part(false), part(true)];
+        let dtype = self.lowering.form(self.kernel.slot).dtype;
+        match self.lowering.operand_form(self.kernel.operands[of]) {
+            Some(form) if form.dtype != dtype => {
+                let summed = Size::Of(form.with_dtype(dtype));
+                self.derivative(of, reads, effects, &[(Some(summed), &workspaces), (None, &[])])
+            }
+            _ => self.derivative(of, reads, effects, &[(None, &workspaces)]),
+        }
     }
 
     /// A derivative that comes in a type of its own, and is cast where the operand has another.
@@ -278,10 +290,18 @@ impl Call<'_, '_> {
         let operand = self.kernel.operands[of];
         let differs = self.lowering.operand_form(operand).is_some_and(|form| form.dtype != dtype);
         let effect = if differs || !matches!(effect, Effect::NewOf(_)) { effect } else { Effect::New };
-        self.derivative(of, reads, &[effect], differs.then_some(&[]))
+        let cast: &[(Option<Size>, &[Size])] = &[(None, &[])];
+        self.derivative(of, reads, &[effect], &cast[..usize::from(differs)])
     }
 
-    fn derivative(mut self, of: usize, reads: Reads, effects: &[Effect<Size>], conversion: Option<&[Size]>) -> Self {
+    /// A derivative with the steps that convert it: what each makes, where it is not the operand's gradient, and takes.
+    fn derivative(
+        mut self,
+        of: usize,
+        reads: Reads,
+        effects: &[Effect<Size>],
+        conversion: &[(Option<Size>, &[Size])],
+    ) -> Self {
         let lowering = &mut *self.lowering;
         let gradient = match self.kernel.operands[of] {
             Operand::Weight(weight) => lowering.program.weights[weight].gradient,
@@ -298,8 +318,11 @@ impl Call<'_, '_> {
             Effect::Drop(before) => Effect::Drop(before),
         });
         let effects = effects.collect();
-        let conversion =
-            conversion.map(|sizes| sizes.iter().map(|&size| lowering.tensor(Part::Workspace, size)).collect());
+        let conversion = conversion.iter().map(|(made, taken)| Conversion {
+            gradient: made.map_or(gradient, |size| lowering.tensor(Part::Gradient, size)),
+            workspaces: taken.iter().map(|&size| lowering.tensor(Part::Workspace, size)).collect(),
+        });
+        let conversion = conversion.collect();
         self.kernel.derivatives.push(Derivative { of, reads, gradient, effects, conversion });
         self
     }

@@ -15,13 +15,16 @@ mod rotary;
 mod size;
 mod tensor;
 
-pub use kernel::{ASIDES, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, Weight};
+pub use kernel::{
+    ASIDES, Conversion, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, Weight,
+};
 pub use linear::{Adapter, Product};
 pub use lowering::{Lowering, Types};
+pub use norm::Weighting;
 pub use size::Size;
 pub use tensor::{Form, Kind, Part, Place, Registry, Tensor, TensorId};
 
-use crate::estimator::units::Shape;
+use crate::estimator::units::{DType, Shape};
 
 /// A value of a block: an argument, or what one of its operators puts out, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,11 +39,11 @@ pub enum Operator {
     /// Numbers of the positions of a sequence.
     PositionIds,
     /// Cosines and sines of positions, without a gradient; two results.
-    RotaryTable { positions: Value, width: Shape },
+    RotaryTable { positions: Value, width: Shape, dtype: DType },
     /// The mask that eager attention adds to scores.
-    CausalMask { embedded: Value },
+    CausalMask { embedded: Value, has_window: bool },
     /// Root-mean-square norm, spelt out in operations as in transformers.
-    RmsNorm { x: Value, width: Shape },
+    RmsNorm { x: Value, width: Shape, weighting: Weighting },
     /// Layer norm with weight and bias, one kernel.
     LayerNorm { x: Value, width: Shape },
     /// A product with a matrix.
@@ -60,6 +63,10 @@ pub enum Operator {
     EagerAttention { q: Value, k: Value, v: Value, mask: Value, layout: EagerLayout },
     /// SiLU.
     Silu { x: Value },
+    /// GELU, one kernel.
+    Gelu { x: Value },
+    /// ReLU.
+    Relu { x: Value },
     /// GELU by tanh, spelt out in operations.
     GeluTanh { x: Value },
     /// The product of two values, element by element.
@@ -68,8 +75,14 @@ pub enum Operator {
     Add { x: Value, y: Value },
     /// The sum of a value and one that is the same for all sequences; `is_broadcast` where there are several.
     AddToEach { x: Value, y: Value, is_broadcast: bool },
+    /// The product with a number.
+    Scale { x: Value },
+    /// Tanh.
+    Tanh { x: Value },
     /// The value in fp32.
     Float { x: Value },
+    /// The value in the type of another.
+    CastLike { x: Value, like: Value },
     /// Cross-entropy of logits in fp32, with labels that are shifted by one.
     CrossEntropy { logits: Value, labels: Value },
 }
@@ -85,6 +98,8 @@ pub struct EagerLayout {
     pub has_one_head: bool,
     /// Whether there are several sequences, so that heads of different sequences are not side by side.
     pub has_several_sequences: bool,
+    /// Whether scores pass a soft cap.
+    pub is_capped: bool,
 }
 
 impl Operator {
@@ -105,10 +120,13 @@ impl Operator {
             Self::Sdpa { .. } => "PyTorch 2.15, flash_api.cpp and mem_eff_attention",
             Self::EagerAttention { .. } => "transformers 5.23.0, modeling_llama.py eager_attention_forward",
             Self::Silu { .. } => "PyTorch 2.15, derivatives.yaml silu",
+            Self::Gelu { .. } => "PyTorch 2.15, derivatives.yaml gelu",
+            Self::Relu { .. } | Self::Tanh { .. } => "PyTorch 2.15, derivatives.yaml relu and tanh",
             Self::GeluTanh { .. } => "transformers 5.23.0, activations.py NewGELUActivation",
             Self::Multiply { .. } => "PyTorch 2.15, derivatives.yaml mul",
             Self::Add { .. } | Self::AddToEach { .. } => "PyTorch 2.15, derivatives.yaml add",
-            Self::Float { .. } => "PyTorch 2.15, derivatives.yaml _to_copy",
+            Self::Scale { .. } => "transformers 5.23.0, modeling_gemma.py GemmaTextScaledWordEmbedding.forward",
+            Self::Float { .. } | Self::CastLike { .. } => "PyTorch 2.15, derivatives.yaml _to_copy",
             Self::CrossEntropy { .. } => "transformers 5.23.0, loss_utils.py ForCausalLMLoss",
         }
     }
@@ -119,7 +137,7 @@ impl Operator {
             Self::PositionIds => vec![],
             Self::Embedding { ids: x, .. }
             | Self::RotaryTable { positions: x, .. }
-            | Self::CausalMask { embedded: x }
+            | Self::CausalMask { embedded: x, .. }
             | Self::RmsNorm { x, .. }
             | Self::LayerNorm { x, .. }
             | Self::Linear { x, .. }
@@ -127,11 +145,16 @@ impl Operator {
             | Self::Split { x, .. }
             | Self::Heads { x, .. }
             | Self::Silu { x }
+            | Self::Gelu { x }
+            | Self::Relu { x }
             | Self::GeluTanh { x }
+            | Self::Scale { x }
+            | Self::Tanh { x }
             | Self::Float { x } => vec![x],
             Self::Multiply { x, y }
             | Self::Add { x, y }
             | Self::AddToEach { x, y, .. }
+            | Self::CastLike { x, like: y }
             | Self::CrossEntropy { logits: x, labels: y } => vec![x, y],
             Self::Rotary { x: q, cos: k, sin: v } | Self::Sdpa { q, k, v, .. } => vec![q, k, v],
             Self::EagerAttention { q, k, v, mask, .. } => vec![q, k, v, mask],
@@ -152,9 +175,11 @@ impl Operator {
         let result = match *self {
             Self::Embedding { ids, rows, width } => embedding::embedding(to, to.slot(ids), rows, width),
             Self::PositionIds => embedding::position_ids(to),
-            Self::RotaryTable { positions, width } => return rotary::table(to, to.slot(positions), width).into(),
-            Self::CausalMask { embedded } => attention::causal_mask(to, to.slot(embedded)),
-            Self::RmsNorm { x, width } => norm::rms_norm(to, to.slot(x), width),
+            Self::RotaryTable { positions, width, dtype } => {
+                return rotary::table(to, to.slot(positions), width, dtype).into();
+            }
+            Self::CausalMask { embedded, has_window } => attention::causal_mask(to, to.slot(embedded), has_window),
+            Self::RmsNorm { x, width, weighting } => norm::rms_norm(to, to.slot(x), width, weighting),
             Self::LayerNorm { x, width } => norm::layer_norm(to, to.slot(x), width),
             Self::Linear { x, from, to: into, product } => linear::linear(to, to.slot(x), from, into, product),
             Self::Adapted { x, from, to: into, product, adapter } => {
@@ -167,12 +192,16 @@ impl Operator {
             Self::EagerAttention { q, k, v, mask, layout } => {
                 return attention::eager(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout).into();
             }
-            Self::Silu { x } => activation::silu(to, to.slot(x)),
+            Self::Silu { x } | Self::Gelu { x } => activation::of_input(to, to.slot(x)),
+            Self::Relu { x } => activation::of_output(to, Part::Result, to.slot(x)),
             Self::GeluTanh { x } => activation::gelu_tanh(to, to.slot(x)),
             Self::Multiply { x, y } => activation::multiply(to, to.slot(x), to.slot(y)),
             Self::Add { x, y } => to.add(Part::Result, to.slot(x), to.slot(y)),
             Self::AddToEach { x, y, is_broadcast } => embedding::add_to_each(to, to.slot(x), to.slot(y), is_broadcast),
-            Self::Float { x } => loss::float(to, to.slot(x)),
+            Self::Scale { x } => to.scale(Part::Result, to.slot(x)),
+            Self::Tanh { x } => activation::of_output(to, Part::Tanh, to.slot(x)),
+            Self::Float { x } => loss::to(to, Part::InFp32, to.slot(x), DType::Single),
+            Self::CastLike { x, like } => loss::to(to, Part::ResultCast, to.slot(x), to.form(to.slot(like)).dtype),
             Self::CrossEntropy { logits, .. } => loss::cross_entropy(to, to.slot(logits)),
         };
         vec![result]

@@ -1,14 +1,25 @@
 //! Norms.
 
 use super::kernel::Effect::{New, NewOf, Pass, Workspace};
-use super::kernel::{ASIDES, FIRST, NOTHING, OUTPUT, SECOND, Slot, THIRD};
+use super::kernel::{ASIDES, FIRST, NOTHING, OUTPUT, Operand, SECOND, Slot, THIRD};
 use super::lowering::{Lowering, Sum};
 use super::size::Size;
 use super::tensor::{Form, Part};
 use crate::estimator::units::{DType, Shape};
 
-/// `LlamaRMSNorm.forward`: the input goes to fp32, is divided by its root mean square, goes back and is weighted.
-pub fn rms_norm(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
+/// When a norm multiplies what it has scaled with its weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weighting {
+    /// In the type of the input (`LlamaRMSNorm.forward`).
+    Cast,
+    /// In fp32 (`Olmo2RMSNorm.forward`).
+    Full,
+    /// In fp32, with one and the weights (`GemmaRMSNorm.forward`).
+    FullOnePlus,
+}
+
+/// A norm in which the input goes to fp32, is divided by its root mean square, is weighted and goes back.
+pub fn rms_norm(k: &mut Lowering<'_>, x: Slot, width: Shape, weighting: Weighting) -> Slot {
     let form = k.form(x);
     let rows = Form::new(DType::Single, form.shape / width);
     let wide = k.cast(Part::InFp32, x, DType::Single);
@@ -18,8 +29,6 @@ pub fn rms_norm(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
     let square = k.kernel(Part::Square, all, &[wide.into()]);
     let square = square.d(0, FIRST, &[Workspace(whole), Workspace(whole), New]).put();
     let mean = k.kernel(Part::Mean, rows, &[square.into()]).d(0, NOTHING, &[New]).put();
-    // `variance`, a name of the function.
-    k.hold(mean);
     let eps = k.kernel(Part::MeanEps, rows, &[mean.into()]).d(0, NOTHING, &[Pass]).put();
     // rsqrt: -0.5 * grad * result.pow(3).
     let row = Workspace(Size::Of(rows));
@@ -27,15 +36,35 @@ pub fn rms_norm(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
     let normed = k.kernel(Part::Normed, all, &[wide.into(), root.into()]);
     let sum = Sum { outputs: rows.shape, inputs: width, fast: true };
     let normed = normed.d_sum(1, FIRST, &[NewOf(whole)], sum).d(0, SECOND, &[New]).put();
-    // `hidden_states`, another name.
-    k.hold(normed);
-    let narrow = k.cast(Part::InHalf, normed, form.dtype);
     let weight = k.weight(Part::Weight, Form::new(k.types.weights, width));
-    let out = form.with_dtype(form.dtype.promoted(k.types.weights));
+    if weighting == Weighting::FullOnePlus {
+        // `normed * (1.0 + self.weight.float())`.
+        let one_plus = one_plus(k, weight, width);
+        let sum = Sum { outputs: width, inputs: rows.shape, fast: false };
+        let out = k.kernel(Part::Result, all, &[normed.into(), one_plus]);
+        let out = out.d_sum(1, FIRST, &[NewOf(whole)], sum).d(0, SECOND, &[New]).put();
+        return k.cast(Part::ResultCast, out, form.dtype);
+    }
+    // `variance` and `hidden_states`, names of the function.
+    k.hold(mean);
+    k.hold(normed);
+    let narrow = if weighting == Weighting::Cast { k.cast(Part::InHalf, normed, form.dtype) } else { normed };
+    let out = form.with_dtype(k.form(narrow).dtype.promoted(k.types.weights));
     let whole = NewOf(Size::Of(out));
     let sum = Sum { outputs: width, inputs: rows.shape, fast: false };
     let call = k.kernel(Part::Result, out, &[weight, narrow.into()]);
-    call.d_cast(1, FIRST, whole, out.dtype).d_sum(0, SECOND, &[whole], sum).put()
+    let out = call.d_cast(1, FIRST, whole, out.dtype).d_sum(0, SECOND, &[whole], sum).put();
+    if weighting == Weighting::Full { k.cast(Part::ResultCast, out, form.dtype) } else { out }
+}
+
+/// One and the weights, in fp32.
+fn one_plus(k: &mut Lowering<'_>, weight: Operand, width: Shape) -> Operand {
+    let wide = Form::new(DType::Single, width);
+    let weight = match k.types.weights {
+        DType::Single => weight,
+        _ => k.kernel(Part::WeightInFp32, wide, &[weight]).d(0, NOTHING, &[New]).put().into(),
+    };
+    k.kernel(Part::OnePlusWeight, wide, &[weight]).d(0, NOTHING, &[Pass]).put().into()
 }
 
 /// `native_layer_norm`, which autocast runs in fp32: bias, weight and input are cast in this order. Its backward pass reads

@@ -8,8 +8,8 @@ use super::tensor::{Form, Part};
 use crate::estimator::units::{DType, Shape};
 
 /// Cosines and sines of positions for heads of a width (`LlamaRotaryEmbedding.forward`, under no_grad), in fp32 and then
-/// in the type of the hidden state.
-pub fn table(k: &mut Lowering<'_>, positions: Slot, width: Shape) -> [Slot; 2] {
+/// in the type that the layers are given, in most models that of the hidden state.
+pub fn table(k: &mut Lowering<'_>, positions: Slot, width: Shape, dtype: DType) -> [Slot; 2] {
     let whole = k.form(positions).shape * width;
     let make = |k: &mut Lowering<'_>, shape, reads: &[Slot]| {
         let operands: Vec<_> = reads.iter().map(|&slot| slot.into()).collect();
@@ -25,8 +25,8 @@ pub fn table(k: &mut Lowering<'_>, positions: Slot, width: Shape) -> [Slot; 2] {
     // `freqs`, `emb`, `cos` and `sin` are names of the function.
     let tables = [cos, sin].map(|table| {
         let form = k.form(table);
-        let is_wanted = form.dtype == k.types.weights;
-        if is_wanted { table } else { k.kernel(Part::Table, form.with_dtype(k.types.weights), &[table.into()]).put() }
+        let is_wanted = form.dtype == dtype;
+        if is_wanted { table } else { k.kernel(Part::Table, form.with_dtype(dtype), &[table.into()]).put() }
     });
     for name in [freqs, doubled, cos, sin] {
         if !tables.contains(&name) {

@@ -5,7 +5,7 @@
 //! are two stacks. It asks no size: what has no bytes at some widths is an event all the same, which counters leave out.
 
 use crate::estimator::operators::{
-    ASIDES, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, TensorId,
+    ASIDES, Conversion, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, TensorId,
 };
 
 /// The places of a step that a person asks about.
@@ -450,10 +450,12 @@ impl<'p> Tape<'p> {
 
     /// Runs a block forward whose nodes keep nothing but a promise.
     pub fn checkpoint(&mut self, instance: &'p Instance<'p>, arguments: &[Value]) -> Vec<Value> {
-        arguments.iter().for_each(|argument| {
+        let mut given = arguments.to_vec();
+        instance.program.left_out.iter().for_each(|slot| given[slot.index()].storage = Storage::GONE);
+        given.iter().filter(|argument| argument.storage != Storage::GONE).for_each(|argument| {
             self.retain(argument.storage);
         });
-        self.frames.push(Frame { instance, arguments: arguments.to_vec(), last: 0, places: 0, is_redeemed: false });
+        self.frames.push(Frame { instance, arguments: given, last: 0, places: 0, is_redeemed: false });
         let frame = self.frames.len() - 1;
         self.mode = Mode::Promise(frame);
         let results = self.run(instance, arguments);
@@ -542,10 +544,8 @@ impl<'p> Tape<'p> {
         // What a checkpoint brought back is the function's alone.
         entry.frame.into_iter().for_each(|_| self.forget(entry));
         for (place, gradient) in made.iter_mut().enumerate() {
-            if let (Some(derivative), Some(before)) = (kernel.derivative(place), *gradient)
-                && let Some(workspaces) = &derivative.conversion
-            {
-                *gradient = Some(self.convert(derivative.gradient, workspaces, before));
+            for step in kernel.derivative(place).into_iter().flat_map(|derivative| &derivative.conversion) {
+                *gradient = gradient.map(|before| self.convert(step, before));
             }
         }
         entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
@@ -613,10 +613,10 @@ impl<'p> Tape<'p> {
         }
     }
 
-    /// Brings a gradient to the form of its operand.
-    fn convert(&mut self, tensor: TensorId, workspaces: &[TensorId], before: Gradient) -> Gradient {
-        let storage = self.allocate(tensor);
-        for &workspace in workspaces {
+    /// Brings a gradient to another form.
+    fn convert(&mut self, step: &Conversion, before: Gradient) -> Gradient {
+        let storage = self.allocate(step.gradient);
+        for &workspace in &step.workspaces {
             let storage = self.allocate(workspace);
             self.workspaces.push(storage);
         }
@@ -628,7 +628,9 @@ impl<'p> Tape<'p> {
     /// Gives back the arguments of a checkpoint, none of whose places is left.
     fn leave(&mut self, frame: usize) {
         for argument in std::mem::take(&mut self.frames[frame].arguments) {
-            self.release(argument.storage);
+            if argument.storage != Storage::GONE {
+                self.release(argument.storage);
+            }
         }
     }
 
