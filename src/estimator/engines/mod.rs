@@ -40,6 +40,7 @@ pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
         dtype,
         attention: recipe.attention,
         logits: recipe.logits,
+        has_dropout: recipe.dropout.is_on(),
     };
     let mut model = decoder(&scenario.model, call)?;
     let is_frozen = recipe.adapter != Adapter::None;
@@ -87,8 +88,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (!matches!(recipe.recomputation, Recomputation::None | Recomputation::Full), NotCounted::Recomputation),
         (recipe.loss != LossHead::Plain || recipe.logits == Logits::KeptFull, NotCounted::Loss),
         (recipe.optimizer != Optimizer::AdamW || recipe.step == StepKernel::InBackward, NotCounted::Optimizer),
-        (recipe.dropout.is_on(), NotCounted::Dropout),
-        (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),
+        (recipe.adapter.is_quantized() || recipe.unquantized != Unquantized::Half, NotCounted::Quantized),
     ];
     refused.into_iter().find(|(is_refused, _)| *is_refused).map(|(_, reason)| reason)
 }

@@ -1,8 +1,8 @@
 //! Decoders: which class of transformers a model is built like, and what all of them have in common.
 
-use super::{Block, Model, NotCounted, Run, gemma, gpt2, llama, olmo2};
-use crate::estimator::choice::{AttentionKernel, Logits};
-use crate::estimator::operators::{EagerLayout, Form, Operator, Part, Place, Product, Size, Tensor, Value};
+use super::{Block, Model, NotCounted, Run, gemma, gpt2, llama, olmo2, opt, starcoder2};
+use crate::estimator::choice::{AttentionKernel, Logits, Softmax};
+use crate::estimator::operators::{EagerLayout, Form, Operator, Place, Product, Value};
 use crate::estimator::scenario::{self, Experts, Latent};
 use crate::estimator::units::{B, D, DType, H, S, Shape, V, Width, Widths};
 
@@ -17,6 +17,8 @@ pub struct Call {
     pub dtype: DType,
     /// The attention kernel.
     pub attention: AttentionKernel,
+    /// Whether layers drop parts of what they compute.
+    pub has_dropout: bool,
     /// Whether the training loop holds on to the logits.
     pub logits: Logits,
 }
@@ -35,20 +37,30 @@ pub struct Stack {
     pub final_norm: fn(Value) -> Operator,
     /// What is kept beside the weights as long as the model is.
     pub constants: Vec<Tensor>,
+    /// Whether the class declares the norm behind the layers before them.
+    pub declares_norm_first: bool,
 }
 
 /// A decoder of the numbers of a model.
 pub fn decoder(model: &scenario::Model, call: Call) -> Result<Model, NotCounted> {
     refused(model).map_or(Ok(()), Err)?;
     let parts = Parts { model, call };
+    let has_dropout = gpt2::is_like(model) || opt::is_like(model);
+    if call.has_dropout && !has_dropout {
+        return Err(NotCounted::Dropout);
+    }
     let stack = if llama::is_like(model) {
         llama::stack(&parts)
     } else if gpt2::is_like(model) {
-        gpt2::stack(&parts)?
+        gpt2::stack(&parts)
     } else if gemma::is_like(model) {
         gemma::stack(&parts)?
     } else if olmo2::is_like(model) {
         olmo2::stack(&parts)
+    } else if starcoder2::is_like(model) {
+        starcoder2::stack(&parts)
+    } else if opt::is_like(model) {
+        opt::stack(&parts)
     } else {
         return Err(NotCounted::Layer);
     };
@@ -71,6 +83,7 @@ pub fn decoder(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
         layers: stack.layers,
         is_tied: model.tied_embeddings.is_on(),
         constants: stack.constants,
+        declares_norm_first: stack.declares_norm_first,
     })
 }
 
@@ -134,11 +147,22 @@ impl Parts<'_> {
         vec![Run { period: vec![layer], times: self.model.layers }]
     }
 
+    /// Heads of queries, keys or values. Where there are several, the gradients of eager attention come in their order.
+    pub fn heads(&self, block: &mut Block, place: Place, x: Value) -> Value {
+        block.add(place, Operator::Heads { x, copies_back: self.is_eager() && self.model.heads > 1 })
+    }
+
+    /// The value after a dropout, where there is one.
+    pub fn dropout(&self, block: &mut Block, place: Place, x: Value) -> Value {
+        if self.call.has_dropout { block.add(place, Operator::Dropout { x }) } else { x }
+    }
+
     /// What attention puts out, and its weights where it has any.
     pub fn attention(&self, block: &mut Block, [q, k, v]: [Value; 3], mask: Option<Value>) -> (Value, Option<Value>) {
         let is_grouped = self.model.kv_heads != self.model.heads;
+        let has_dropout = self.call.has_dropout;
         let Some(mask) = mask else {
-            return (block.add(Place::Attention, Operator::Sdpa { q, k, v, is_grouped }), None);
+            return (block.add(Place::Attention, Operator::Sdpa { q, k, v, is_grouped, has_dropout }), None);
         };
         let layout = EagerLayout {
             is_grouped,
@@ -146,6 +170,8 @@ impl Parts<'_> {
             has_one_head: self.model.heads == 1,
             has_several_sequences: self.call.has_several_sequences,
             is_capped: self.model.soft_cap.is_on(),
+            has_wide_softmax: self.model.softmax == Softmax::Full,
+            has_dropout,
         };
         let [out, weights] = block.add_all(Place::Attention, Operator::EagerAttention { q, k, v, mask, layout });
         (out, Some(weights))

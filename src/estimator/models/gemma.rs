@@ -31,6 +31,7 @@ pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
         final_norm: |x| norm(x, H),
         // `embed_scale` is a buffer.
         constants: [scale].into_iter().chain(frequencies()).collect(),
+        declares_norm_first: false,
     })
 }
 

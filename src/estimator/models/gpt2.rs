@@ -1,7 +1,8 @@
-//! GPT-2's stack (transformers 5.23.0, models/gpt2/modeling_gpt2.py), without dropout.
+//! GPT-2's stack (transformers 5.23.0, models/gpt2/modeling_gpt2.py).
 
+use super::Block;
 use super::decoder::{Parts, Stack, tokens};
-use super::{Block, NotCounted};
+use super::llama::mask_form;
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Product, Value};
 use crate::estimator::scenario::Model;
@@ -17,12 +18,9 @@ pub fn is_like(model: &Model) -> bool {
 }
 
 /// Its layers, with what comes before them.
-pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
-    if parts.is_eager() {
-        return Err(NotCounted::EagerAttentionOfGpt2);
-    }
-    let shared = vec![Form::new(DType::Long, S)];
-    Ok(Stack {
+pub fn stack(parts: &Parts<'_>) -> Stack {
+    let shared: Vec<_> = [Form::new(DType::Long, S)].into_iter().chain(mask_form(parts)).collect();
+    Stack {
         opening: opening(parts),
         layers: parts.equal_layers(layer(parts, &shared)),
         shared,
@@ -30,7 +28,8 @@ pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
         names: vec![parts.residual(), Form::new(parts.call.dtype, S * H)],
         final_norm: |x| Operator::LayerNorm { x, width: H },
         constants: Vec::new(),
-    })
+        declares_norm_first: false,
+    }
 }
 
 /// `GPT2Model.forward` up to its layers.
@@ -41,20 +40,25 @@ fn opening(parts: &Parts<'_>) -> Block {
     let y = block.add(Place::PositionEmbedding, Operator::Embedding { ids, rows: P, width: H });
     let is_broadcast = parts.call.has_several_sequences;
     let sum = block.add(Place::EmbeddingSum, Operator::AddToEach { x, y, is_broadcast });
-    block.giving(&[sum, ids, x, y])
+    let mask = Operator::CausalMask { embedded: x, has_window: false };
+    let mask = parts.is_eager().then(|| block.add(Place::Mask, mask));
+    let sum = parts.dropout(&mut block, Place::EmbeddingDropout, sum);
+    let results: Vec<_> = [sum, ids].into_iter().chain(mask).chain([x, y]).collect();
+    block.giving(&results)
 }
 
 /// `GPT2Block.forward`.
 fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
     let (mut block, arguments) = Block::new(&[&[parts.residual()], shared].concat());
-    let x = arguments[0];
+    let (x, mask) = (arguments[0], arguments.get(2).copied());
     let h = block.add(Place::AttentionNorm, Operator::LayerNorm { x, width: H });
     let packed = block.add(Place::QueryKeyValue, conv1d(h, H, H.by(3)));
     let [q, k, v] = block.add_all(Place::QueryKeyValue, Operator::Split { x: packed, parts: 3 });
-    let [k, v, q] = [(Place::Key, k), (Place::Value, v), (Place::Query, q)]
-        .map(|(place, x)| block.add(place, Operator::Heads { x, copies_back: false }));
-    let a = block.add(Place::Attention, Operator::Sdpa { q, k, v, is_grouped: false });
+    let [k, v, q] =
+        [(Place::Key, k), (Place::Value, v), (Place::Query, q)].map(|(place, x)| parts.heads(&mut block, place, x));
+    let (a, weights) = parts.attention(&mut block, [q, k, v], mask);
     let o = block.add(Place::AttentionOutput, conv1d(a, N * D, H));
+    let o = parts.dropout(&mut block, Place::AttentionDropout, o);
     block.named(&[q, k, v]);
     let x = block.add(Place::AttentionAdd, Operator::Add { x: o, y: x });
     block.named(&[h]);
@@ -62,8 +66,10 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
     let up = block.add(Place::Up, conv1d(h, H, F));
     let active = block.add(Place::Activation, Operator::GeluTanh { x: up });
     let down = block.add(Place::Down, conv1d(active, F, H));
+    let down = parts.dropout(&mut block, Place::MlpDropout, down);
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     block.named(&[h, o]);
+    block.named(weights.as_slice());
     block.giving(&[out])
 }
 

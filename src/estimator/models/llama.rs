@@ -3,6 +3,7 @@
 
 use super::Block;
 use super::decoder::{Parts, Stack, frequencies, linear, tokens};
+use super::starcoder2;
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Product, Value, Weighting};
 use crate::estimator::scenario::Model;
@@ -27,6 +28,7 @@ pub fn stack(parts: &Parts<'_>) -> Stack {
         names: vec![parts.residual()],
         final_norm: |x| norm(x, H),
         constants: frequencies(),
+        declares_norm_first: false,
     }
 }
 
@@ -48,7 +50,7 @@ pub fn opening(parts: &Parts<'_>, tables: DType, changed: fn(&mut Block, Value) 
     let embedded = changed(&mut block, embedded);
     let positions = block.add(Place::Positions, Operator::PositionIds);
     let mut mask = |place, has_window| block.add(place, Operator::CausalMask { embedded, has_window });
-    let whole = parts.is_eager().then(|| mask(Place::Mask, false));
+    let whole = parts.is_eager().then(|| mask(Place::Mask, starcoder2::is_like(parts.model)));
     let window = (parts.is_eager() && parts.has_windows()).then(|| mask(Place::WindowMask, true));
     let [cos, sin] = block.add_all(Place::RotaryTable, Operator::RotaryTable { positions, width: D, dtype: tables });
     let shared = [positions, cos, sin].into_iter().chain(whole);

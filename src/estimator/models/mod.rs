@@ -7,6 +7,8 @@ mod gpt2;
 mod llama;
 mod not_counted;
 mod olmo2;
+mod opt;
+mod starcoder2;
 
 pub use block::Block;
 pub use decoder::{Call, decoder, tokens};
@@ -43,6 +45,8 @@ pub struct Model {
     pub is_tied: bool,
     /// What is kept beside the weights as long as the model is.
     pub constants: Vec<Tensor>,
+    /// Whether the class declares the norm behind the layers before them.
+    pub declares_norm_first: bool,
 }
 
 impl Model {

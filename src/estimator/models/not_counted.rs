@@ -58,11 +58,9 @@ reasons! {
     /// Encoders.
     Encoder = "encoders are not played yet";
     /// Another kind of layer.
-    Layer = "only layers like those of Llama, Qwen, Gemma, OLMo 2 and GPT-2 are played yet";
+    Layer = "only layers like those of Llama, Qwen, Gemma, OLMo 2, GPT-2, OPT and StarCoder 2 are played yet";
     /// Soft caps in attention that is one kernel.
     CapsInFusedAttention = "soft caps are played with eager attention alone";
-    /// Eager attention in GPT-2.
-    EagerAttentionOfGpt2 = "GPT-2’s eager attention is not played yet";
 }
 
 impl fmt::Display for NotCounted {

@@ -29,6 +29,7 @@ pub fn stack(parts: &Parts<'_>) -> Stack {
         names: vec![parts.residual()],
         final_norm: |x| norm(x, H),
         constants: frequencies(),
+        declares_norm_first: false,
     }
 }
 

@@ -4,6 +4,7 @@ use super::EagerLayout;
 use super::activation::soft_cap;
 use super::kernel::Effect::{Brief, Drop, New, NewView, Pass, PassView, Workspace};
 use super::kernel::{FIRST, NOTHING, OUTPUT, Operand, Reads, SECOND, Slot};
+use super::linear::dropout;
 use super::lowering::Lowering;
 use super::size::{CUBLAS, Size};
 use super::tensor::{Form, Part};
@@ -24,14 +25,14 @@ pub fn heads(k: &mut Lowering<'_>, x: Slot, copies_back: bool) -> Slot {
 
 /// `scaled_dot_product_attention`: flash attention in 16 bits, memory-efficient attention in fp32, as PyTorch 2.15
 /// chooses below compute capability 9.0 (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp).
-pub fn sdpa(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], is_grouped: bool) -> Slot {
+pub fn sdpa(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], is_grouped: bool, has_dropout: bool) -> Slot {
     // Autocast casts its arguments from the last to the first.
     let [v, key, q] = [v, key, q].map(|x| k.autocast(x));
     let form = k.form(q);
     if form.dtype == DType::Single {
         memory_efficient(k, [q, key, v], form, is_grouped)
     } else {
-        flash(k, [q, key, v], form, is_grouped)
+        flash(k, [q, key, v], form, is_grouped, has_dropout)
     }
 }
 
@@ -39,7 +40,7 @@ pub fn sdpa(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], is_grouped: bool) -> S
 const ALL: Reads = Reads::ALL;
 
 /// `_scaled_dot_product_flash_attention`: `mha_fwd` and `mha_bwd` of csrc/flash_attn/flash_api.cpp.
-fn flash(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, is_grouped: bool) -> Slot {
+fn flash(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, is_grouped: bool, has_dropout: bool) -> Slot {
     let row = Form::new(DType::Single, form.shape / D);
     let padded = |shape: Shape| Workspace(Size::Of(Form { shape: row.shape / S * S128 * shape, ..row }));
     let split = |columns| Size::Splits { rows: row.shape, columns };
@@ -49,7 +50,13 @@ fn flash(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, is_grouped: bool) 
     let call = k.kernel(Part::Result, form, &inputs.map(Operand::Value));
     // softmax_lse, the sums of split keys, the state of the random numbers and its seed.
     let call = call.aside(Part::LogSumExp, Size::Of(row)).workspace(split(Shape::ONE)).workspace(split(D32));
-    let call = call.aside(Part::RandomState, Size::Bytes(16)).aside(Part::RandomState, Size::Bytes(8));
+    let (state, seed) = (Size::Bytes(16), Size::Bytes(8));
+    let call = if has_dropout {
+        // A state is made that another one replaces, as recorded.
+        call.workspace(state).aside(Part::RandomState, seed).aside(Part::RandomState, state)
+    } else {
+        call.aside(Part::RandomState, state).aside(Part::RandomState, seed)
+    };
     call.d(0, ALL, &[New]).d(1, ALL, &[New]).d(2, ALL, &last).jointly().put()
 }
 
@@ -105,7 +112,7 @@ pub fn causal_mask(k: &mut Lowering<'_>, embedded: Slot, has_window: bool) -> Sl
 
 /// `eager_attention_forward`: scores, mask, softmax in fp32 and two batched products.
 pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: EagerLayout) -> [Slot; 2] {
-    let EagerLayout { is_grouped, has_one_key_head, has_one_head, has_several_sequences, is_capped } = layout;
+    let EagerLayout { is_grouped, has_one_key_head, has_one_head, has_several_sequences, .. } = layout;
     let form = k.form(q);
     let [keys, values] = [key, v].map(|x| if is_grouped { repeated(k, x, form.shape, has_one_key_head) } else { x });
     // Names of the function.
@@ -125,18 +132,21 @@ pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: E
     let raw = bmm(k, Part::Scores, first, second, scores);
     [low_queries, low_keys].into_iter().for_each(|low| k.hold_until(low, raw));
     let mut scaled = k.scale(Part::ScoresScaled, raw);
-    if is_capped {
+    if layout.is_capped {
         scaled = soft_cap(k, scaled);
     }
     let masked = add_mask(k, scaled, mask);
-    let wide = k.cast(Part::InFp32, masked, DType::Single);
+    // Autocast takes a softmax in fp32.
+    let is_wide = layout.has_wide_softmax || k.types.autocast.is_some();
+    let wide = if is_wide { k.cast(Part::InFp32, masked, DType::Single) } else { masked };
     let whole = k.form(wide);
     let softmax = k.kernel(Part::Softmax, whole, &[wide.into()]);
     let softmax = softmax.d(0, OUTPUT, &[New, Brief(Size::Of(whole))]).put();
     // `.to(query.dtype)`.
     let weights = k.cast(Part::InHalf, softmax, form.dtype);
-    // `attn_weights` is the name of the masked scores until then.
-    k.hold_until(masked, weights);
+    // `attn_weights` is the name of the masked scores until then, unless that of the softmax comes between.
+    k.hold_until(masked, if layout.has_wide_softmax { weights } else { softmax });
+    let weights = if layout.has_dropout { dropout(k, weights) } else { weights };
     let low_values = k.autocast(values);
     let first = k.autocast(weights);
     let second = in_order(k, low_values, copied(low_values, values));

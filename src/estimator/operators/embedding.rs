@@ -5,7 +5,7 @@ use super::kernel::{NOTHING, SECOND, Slot};
 use super::lowering::{Lowering, Sum};
 use super::size::Size;
 use super::tensor::{Form, Part};
-use crate::estimator::units::{DType, S, Shape};
+use crate::estimator::units::{B, DType, S, Shape};
 
 /// Rows of a table. With many ids `embedding_dense_backward` sorts them and adds up each row's segment of gradients
 /// (aten/src/ATen/native/cuda/EmbeddingBackwardKernel.cu).
@@ -34,6 +34,24 @@ pub fn position_ids(k: &mut Lowering<'_>) -> Slot {
     let form = Form::new(DType::Long, S);
     let plain = k.kernel(Part::Ids, form, &[]).put();
     k.kernel(Part::Ids, form, &[plain.into()]).put()
+}
+
+/// Ones of all tokens, and the number of each among them (`OPTDecoder.forward`).
+pub fn counted_positions(k: &mut Lowering<'_>) -> [Slot; 2] {
+    let form = Form::new(DType::Single, B * S);
+    let ones = k.kernel(Part::Table, form, &[]).put();
+    let sums = k.kernel(Part::Ids, form, &[ones.into()]).put();
+    let masked = k.kernel(Part::Ids, form, &[sums.into(), ones.into()]).put();
+    let less = k.kernel(Part::Ids, form, &[masked.into()]).put();
+    let ids = k.kernel(Part::Ids, form.with_dtype(DType::Long), &[less.into()]).put();
+    // `position_ids` is their name until then.
+    k.hold_until(sums, ids);
+    [ones, ids]
+}
+
+/// `position_ids + self.offset` (`OPTLearnedPositionalEmbedding.forward`).
+pub fn offset_positions(k: &mut Lowering<'_>, x: Slot) -> Slot {
+    k.kernel(Part::Ids, k.form(x), &[x.into()]).put()
 }
 
 /// The sum of a value and one that is the same for all sequences, whose gradient is summed up over them.

@@ -151,7 +151,7 @@ pub fn adapted(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: P
 }
 
 /// `native_dropout`: a mask of a byte an element, and a copy.
-fn dropout(k: &mut Lowering<'_>, x: Slot) -> Slot {
+pub fn dropout(k: &mut Lowering<'_>, x: Slot) -> Slot {
     let form = k.form(x);
     let call = k.kernel(Part::Dropped, form, &[x.into()]);
     let call = call.aside(Part::DropoutMask, Size::Of(form.with_dtype(DType::Byte))).then_output();

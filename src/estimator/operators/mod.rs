@@ -38,6 +38,10 @@ pub enum Operator {
     Embedding { ids: Value, rows: Shape, width: Shape },
     /// Numbers of the positions of a sequence.
     PositionIds,
+    /// Ones for all tokens, and the number of each among them; two results.
+    CountedPositions,
+    /// Numbers of positions, each with an offset.
+    OffsetPositions { x: Value },
     /// Cosines and sines of positions, without a gradient; two results.
     RotaryTable { positions: Value, width: Shape, dtype: DType },
     /// The mask that eager attention adds to scores.
@@ -58,7 +62,7 @@ pub enum Operator {
     /// Queries or keys rotated by their positions.
     Rotary { x: Value, cos: Value, sin: Value },
     /// `scaled_dot_product_attention`; `is_grouped` where there are fewer heads of keys than of queries.
-    Sdpa { q: Value, k: Value, v: Value, is_grouped: bool },
+    Sdpa { q: Value, k: Value, v: Value, is_grouped: bool, has_dropout: bool },
     /// Attention with scores and softmax in full; two results, the output and the weights.
     EagerAttention { q: Value, k: Value, v: Value, mask: Value, layout: EagerLayout },
     /// SiLU.
@@ -77,6 +81,10 @@ pub enum Operator {
     AddToEach { x: Value, y: Value, is_broadcast: bool },
     /// The product with a number.
     Scale { x: Value },
+    /// Dropout.
+    Dropout { x: Value },
+    /// The same elements in another shape, as a view.
+    Reshape { x: Value },
     /// Tanh.
     Tanh { x: Value },
     /// The value in fp32.
@@ -87,7 +95,7 @@ pub enum Operator {
     CrossEntropy { logits: Value, labels: Value },
 }
 
-/// How heads lie in memory, which decides what eager attention copies.
+/// How heads lie in memory, which decides what eager attention copies, and what becomes of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EagerLayout {
     /// Whether a head of keys stands for several of queries.
@@ -100,6 +108,10 @@ pub struct EagerLayout {
     pub has_several_sequences: bool,
     /// Whether scores pass a soft cap.
     pub is_capped: bool,
+    /// Whether the softmax is taken in fp32, whatever the type of the scores.
+    pub has_wide_softmax: bool,
+    /// Whether weights pass a dropout.
+    pub has_dropout: bool,
 }
 
 impl Operator {
@@ -125,6 +137,11 @@ impl Operator {
             Self::GeluTanh { .. } => "transformers 5.23.0, activations.py NewGELUActivation",
             Self::Multiply { .. } => "PyTorch 2.15, derivatives.yaml mul",
             Self::Add { .. } | Self::AddToEach { .. } => "PyTorch 2.15, derivatives.yaml add",
+            Self::CountedPositions | Self::OffsetPositions { .. } => {
+                "transformers 5.23.0, modeling_opt.py OPTDecoder.forward"
+            }
+            Self::Dropout { .. } => "PyTorch 2.15, derivatives.yaml native_dropout",
+            Self::Reshape { .. } => "PyTorch 2.15, derivatives.yaml view",
             Self::Scale { .. } => "transformers 5.23.0, modeling_gemma.py GemmaTextScaledWordEmbedding.forward",
             Self::Float { .. } | Self::CastLike { .. } => "PyTorch 2.15, derivatives.yaml _to_copy",
             Self::CrossEntropy { .. } => "transformers 5.23.0, loss_utils.py ForCausalLMLoss",
@@ -134,7 +151,7 @@ impl Operator {
     /// The values that it is given, in order.
     pub fn inputs(&self) -> Vec<Value> {
         match *self {
-            Self::PositionIds => vec![],
+            Self::PositionIds | Self::CountedPositions => vec![],
             Self::Embedding { ids: x, .. }
             | Self::RotaryTable { positions: x, .. }
             | Self::CausalMask { embedded: x, .. }
@@ -149,6 +166,9 @@ impl Operator {
             | Self::Relu { x }
             | Self::GeluTanh { x }
             | Self::Scale { x }
+            | Self::Dropout { x }
+            | Self::Reshape { x }
+            | Self::OffsetPositions { x }
             | Self::Tanh { x }
             | Self::Float { x } => vec![x],
             Self::Multiply { x, y }
@@ -164,7 +184,7 @@ impl Operator {
     /// How many values it puts out.
     pub const fn results(&self) -> u16 {
         match *self {
-            Self::RotaryTable { .. } | Self::EagerAttention { .. } => 2,
+            Self::RotaryTable { .. } | Self::EagerAttention { .. } | Self::CountedPositions => 2,
             Self::Split { parts, .. } => parts,
             _ => 1,
         }
@@ -175,6 +195,8 @@ impl Operator {
         let result = match *self {
             Self::Embedding { ids, rows, width } => embedding::embedding(to, to.slot(ids), rows, width),
             Self::PositionIds => embedding::position_ids(to),
+            Self::CountedPositions => return embedding::counted_positions(to).into(),
+            Self::OffsetPositions { x } => embedding::offset_positions(to, to.slot(x)),
             Self::RotaryTable { positions, width, dtype } => {
                 return rotary::table(to, to.slot(positions), width, dtype).into();
             }
@@ -188,7 +210,9 @@ impl Operator {
             Self::Split { x, parts } => return attention::split(to, to.slot(x), parts),
             Self::Heads { x, copies_back } => attention::heads(to, to.slot(x), copies_back),
             Self::Rotary { x, cos, sin } => rotary::rotated(to, to.slot(x), to.slot(cos), to.slot(sin)),
-            Self::Sdpa { q, k, v, is_grouped } => attention::sdpa(to, [q, k, v].map(|x| to.slot(x)), is_grouped),
+            Self::Sdpa { q, k, v, is_grouped, has_dropout } => {
+                attention::sdpa(to, [q, k, v].map(|x| to.slot(x)), is_grouped, has_dropout)
+            }
             Self::EagerAttention { q, k, v, mask, layout } => {
                 return attention::eager(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout).into();
             }
@@ -199,6 +223,8 @@ impl Operator {
             Self::Add { x, y } => to.add(Part::Result, to.slot(x), to.slot(y)),
             Self::AddToEach { x, y, is_broadcast } => embedding::add_to_each(to, to.slot(x), to.slot(y), is_broadcast),
             Self::Scale { x } => to.scale(Part::Result, to.slot(x)),
+            Self::Dropout { x } => linear::dropout(to, to.slot(x)),
+            Self::Reshape { x } => attention::heads(to, to.slot(x), false),
             Self::Tanh { x } => activation::of_output(to, Part::Tanh, to.slot(x)),
             Self::Float { x } => loss::to(to, Part::InFp32, to.slot(x), DType::Single),
             Self::CastLike { x, like } => loss::to(to, Part::ResultCast, to.slot(x), to.form(to.slot(like)).dtype),

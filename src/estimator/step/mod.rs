@@ -163,14 +163,25 @@ impl<'p> Play<'p> {
 
     /// The same with a tied head's matrix a second time.
     fn each_declared(&mut self, mut visit: impl FnMut(&mut Self, &'p Weight, usize)) {
-        let stages = self.stages;
-        for Stage { instances, times } in stages {
+        let [before @ .., Stage { instances: last, .. }] = self.stages else { return };
+        // The closing block's weights are those of a norm, and then the head's matrix.
+        let norm = last.iter().map(|last| last.weights.len().saturating_sub(1)).sum::<usize>();
+        let (first, rest) = if self.model.declares_norm_first { (norm, norm) } else { (0, 0) };
+        for (place, Stage { instances, times }) in self.stages.iter().enumerate() {
+            let skipped = if place == before.len() { rest } else { 0 };
             if *times > 1 {
                 self.tape.begin_repeat(*times);
             }
             for instance in instances {
-                for (weight, &number) in instance.program.weights.iter().zip(&instance.weights) {
+                for (weight, &number) in instance.program.weights.iter().zip(&instance.weights).skip(skipped) {
                     visit(self, weight, number);
+                }
+            }
+            if place == 0 {
+                for instance in last {
+                    for (weight, &number) in instance.program.weights.iter().zip(&instance.weights).take(first) {
+                        visit(self, weight, number);
+                    }
                 }
             }
             if *times > 1 {
