@@ -147,9 +147,11 @@ impl Parts<'_> {
         vec![Run { period: vec![layer], times: self.model.layers }]
     }
 
-    /// Heads of queries, keys or values. Where there are several, the gradients of eager attention come in their order.
+    /// Heads of queries, keys or values that are not rotated. Where there are several, eager attention's gradients of
+    /// queries and values come in their order; those of keys come as columns, which are views in any order of heads.
     pub fn heads(&self, block: &mut Block, place: Place, x: Value) -> Value {
-        block.add(place, Operator::Heads { x, copies_back: self.is_eager() && self.model.heads > 1 })
+        let copies_back = self.is_eager() && self.model.heads > 1 && place != Place::Key;
+        block.add(place, Operator::Heads { x, copies_back })
     }
 
     /// The value after a dropout, where there is one.

@@ -30,7 +30,7 @@ pub fn sdpa(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], is_grouped: bool, has_
     let [v, key, q] = [v, key, q].map(|x| k.autocast(x));
     let form = k.form(q);
     if form.dtype == DType::Single {
-        memory_efficient(k, [q, key, v], form, is_grouped)
+        memory_efficient(k, [q, key, v], form, is_grouped, has_dropout)
     } else {
         flash(k, [q, key, v], form, is_grouped, has_dropout)
     }
@@ -61,7 +61,7 @@ fn flash(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, is_grouped: bool, 
 }
 
 /// `_scaled_dot_product_efficient_attention`: attention.cu and attention_backward.cu of mem_eff_attention.
-fn memory_efficient(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, is_grouped: bool) -> Slot {
+fn memory_efficient(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, is_grouped: bool, has_dropout: bool) -> Slot {
     let row = Form::new(DType::Single, form.shape / D);
     let expanded: &[_] = if is_grouped { &[Workspace(Size::Of(form)); 2] } else { &[] };
     // grad · out and its sum over the columns, which leave delta; then the tiles of the gradient of queries.
@@ -69,7 +69,9 @@ fn memory_efficient(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, is_grou
     let tiles = Workspace(Size::Tiles { rows: row.shape });
     let last = [&[New], expanded, &[whole, sum, sum, Drop(1), Drop(1), tiles]].concat();
     let call = k.kernel(Part::Result, form, &inputs.map(Operand::Value));
-    let call = call.aside(Part::RandomState, Size::Bytes(8)).aside(Part::RandomState, Size::Bytes(8)).then_output();
+    // Seed and offset are on the device unless there is a dropout, as recorded.
+    let states = if has_dropout { 0 } else { 2 };
+    let call = (0..states).fold(call, |call, _| call.aside(Part::RandomState, Size::Bytes(8))).then_output();
     let call = call.aside(Part::LogSumExp, Size::Of(Form { shape: row.shape / S * S32, ..row }));
     call.d(0, ALL, &[New]).d(1, ALL, &[New]).d(2, ALL, &last).jointly().put()
 }

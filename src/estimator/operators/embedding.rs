@@ -40,7 +40,7 @@ pub fn position_ids(k: &mut Lowering<'_>) -> Slot {
 pub fn counted_positions(k: &mut Lowering<'_>) -> [Slot; 2] {
     let form = Form::new(DType::Single, B * S);
     let ones = k.kernel(Part::Table, form, &[]).put();
-    let sums = k.kernel(Part::Ids, form, &[ones.into()]).put();
+    let sums = k.kernel(Part::Ids, form, &[ones.into()]).brief(Size::RowScan).put();
     let masked = k.kernel(Part::Ids, form, &[sums.into(), ones.into()]).put();
     let less = k.kernel(Part::Ids, form, &[masked.into()]).put();
     let ids = k.kernel(Part::Ids, form.with_dtype(DType::Long), &[less.into()]).put();

@@ -94,6 +94,9 @@ pub enum Size {
         /// Rows of queries.
         rows: Shape,
     },
+    /// CUB's scan of a row in fp32, which `cumsum` takes where there is one row alone (aten/src/ATen/native/cuda/
+    /// ScanUtils.cuh): a state for each tile of 1,920 and 32 more, as recorded for 1 to 2²² elements.
+    RowScan,
     /// Labels with one more a sequence (`ForCausalLMLoss` in transformers/loss/loss_utils.py, 5.23.0), where several
     /// sequences are then copied.
     PaddedLabels,
@@ -132,6 +135,11 @@ impl Size {
                 }
             }
             Self::Tiles { rows } => tiles(n(rows / S), widths.of(Width::Sequence), widths.of(Width::HeadDim)),
+            Self::RowScan if widths.of(Width::Batch) == 1 => {
+                let states = widths.of(Width::Sequence).div_ceil(1920).saturating_add(32).saturating_mul(8);
+                states.min(1 << 60).next_multiple_of(256) + 511
+            }
+            Self::RowScan => 0,
             Self::PaddedLabels if widths.of(Width::Batch) == 1 => 0,
             Self::PaddedLabels => {
                 let (batch, sequence) = (widths.of(Width::Batch), widths.of(Width::Sequence));

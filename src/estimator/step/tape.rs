@@ -533,7 +533,7 @@ impl<'p> Tape<'p> {
     fn differentiate(&mut self, instance: &'p Instance<'p>, position: usize, needed: Reads, entry: &Entry<'p>) {
         let kernel = &instance.program.kernels[position];
         entry.frame.filter(|&frame| !self.frames[frame].is_redeemed).into_iter().for_each(|frame| self.redeem(frame));
-        let incoming = entry.gradients.iter().flatten().next().map(|gradient| gradient.storage);
+        let incoming = entry.gradients.iter().flatten().next().copied();
         let mut made = self.compute(kernel, needed, incoming);
         // What was computed with the rest and nobody asked for.
         for (place, gradient) in made.iter_mut().enumerate() {
@@ -570,7 +570,7 @@ impl<'p> Tape<'p> {
     }
 
     /// The gradients that a kernel's derivatives make of the one that comes in.
-    fn compute(&mut self, kernel: &Kernel, needed: Reads, incoming: Option<Storage>) -> [Option<Gradient>; OPERANDS] {
+    fn compute(&mut self, kernel: &Kernel, needed: Reads, incoming: Option<Gradient>) -> [Option<Gradient>; OPERANDS] {
         let mut made = [None; OPERANDS];
         for derivative in &kernel.derivatives {
             if !kernel.is_joint && !needed.overlaps(Reads::operand(derivative.of)) {
@@ -583,7 +583,7 @@ impl<'p> Tape<'p> {
                     Effect::NewView => (self.allocate(derivative.gradient), true),
                     Effect::Pass | Effect::PassView => {
                         let Some(incoming) = incoming else { continue };
-                        (self.retain(incoming), *effect == Effect::PassView)
+                        (self.retain(incoming.storage), incoming.is_view || *effect == Effect::PassView)
                     }
                     Effect::Workspace(tensor) => {
                         let storage = self.allocate(tensor);
