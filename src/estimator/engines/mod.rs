@@ -9,7 +9,7 @@ use crate::estimator::choice::{
     Recomputation, StepKernel, TaskKind, Unquantized,
 };
 use crate::estimator::models::{Call, Model, NotCounted, decoder};
-use crate::estimator::operators::Types;
+use crate::estimator::operators::{Place, Types};
 use crate::estimator::scenario::{Recipe, Scenario};
 use crate::estimator::units::DType;
 
@@ -20,9 +20,6 @@ pub struct Plan {
     pub types: Types,
     /// Whether the backward pass computes each layer again (`torch.utils.checkpoint`, not reentrant).
     pub has_checkpoints: bool,
-    /// Whether the embedding's output is made a leaf with a gradient (`enable_input_require_grads` of transformers),
-    /// without which checkpoints of a frozen model would have nothing to derive.
-    pub derives_embeddings: bool,
     /// How many micro-batches come before an optimizer step.
     pub micro_batches: u32,
     /// How AdamW's step is carried out.
@@ -51,10 +48,16 @@ pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
         adapters::adapt(&mut model, recipe);
     }
     let has_checkpoints = recipe.recomputation == Recomputation::Full;
+    if has_checkpoints && is_frozen {
+        // Without it checkpoints of a frozen model would have nothing to derive (`enable_input_require_grads` of
+        // transformers makes what comes out of the embedding's class a leaf).
+        let embedded = model.opening.applications.iter_mut();
+        let embedded = embedded.filter(|of| matches!(of.place, Place::TokenEmbedding | Place::EmbeddingScale));
+        embedded.last().into_iter().for_each(|last| last.is_leaf = true);
+    }
     let plan = Plan {
         types: Types { weights: dtype, autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half) },
         has_checkpoints,
-        derives_embeddings: has_checkpoints && is_frozen,
         micro_batches: recipe.micro_batches,
         optimizer_step: recipe.step,
     };

@@ -11,6 +11,8 @@ pub struct Application {
     pub operator: Operator,
     /// Whether the model's weights of it are trained.
     pub is_trained: bool,
+    /// Whether what it puts out is made a value from which derivation starts.
+    pub is_leaf: bool,
     /// Values that have a name in the Python function until the operator is done.
     names: Vec<Value>,
 }
@@ -58,7 +60,7 @@ impl Block {
         debug_assert_eq!(usize::from(operator.results()), RESULTS, "{operator:?}");
         let first = self.values;
         self.values += operator.results();
-        self.applications.push(Application { place, operator, is_trained: true, names: Vec::new() });
+        self.applications.push(Application { place, operator, is_trained: true, is_leaf: false, names: Vec::new() });
         std::array::from_fn(|result| Value(first + result as u16))
     }
 
@@ -103,7 +105,7 @@ impl Block {
             owned.extend(application.names.iter().filter(|name| !application.operator.inputs().contains(name)));
             owned.retain(is_over);
             owned.dedup();
-            lowering.apply(application.place, &application.operator, application.is_trained, &owned);
+            lowering.apply(application, &owned);
         }
         let left_out = self.left_out.iter().map(|&argument| lowering.slot(argument)).collect();
         Program { left_out, ..lowering.finish(&self.results, self.declared) }

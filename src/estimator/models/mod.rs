@@ -10,7 +10,7 @@ mod olmo2;
 mod opt;
 mod starcoder2;
 
-pub use block::Block;
+pub use block::{Application, Block};
 pub use decoder::{Call, decoder, tokens};
 pub use not_counted::NotCounted;
 

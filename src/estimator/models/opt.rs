@@ -55,11 +55,11 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
     let q = block.add(Place::QueryScale, Operator::Scale { x: q });
     let q = parts.heads(&mut block, Place::Query, q);
     let k = block.add(Place::Key, linear(h, H, N * D));
-    let v = block.add(Place::Value, linear(h, H, N * D));
     // The product that made the keys wants the gradient of all tokens as rows, which columns of several sequences are not.
     let copies_back = parts.is_eager() && parts.call.has_several_sequences;
     let k = block.add(Place::Key, Operator::Heads { x: k, copies_back });
-    let v = parts.heads(&mut block, Place::Value, v);
+    let v = block.add(Place::Value, linear(h, H, N * D));
+    let [k, v] = [(Place::Key, k), (Place::Value, v)].map(|(place, x)| parts.heads(&mut block, place, x));
     let (a, weights) = parts.attention(&mut block, [q, k, v], mask);
     let o = block.add(Place::AttentionOutput, linear(a, N * D, H));
     block.named(&[h, q, k, v]);

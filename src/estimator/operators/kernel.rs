@@ -148,6 +148,8 @@ pub struct Kernel {
     pub results: u16,
     /// Whether the output is a copy of a weight that autocast keeps until it ends.
     pub is_cached: bool,
+    /// Whether derivation starts from the output.
+    pub is_leaf: bool,
     /// What it makes beside its output.
     pub asides: Vec<Aside>,
     /// How many of these are made before the output.

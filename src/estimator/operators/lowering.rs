@@ -1,9 +1,10 @@
 //! A block on its way from operators to kernels.
 
+use super::Value;
 use super::kernel::{Adam, Aside, Conversion, Derivative, Effect, Kernel, Operand, Program, Reads, Slot, Weight};
 use super::size::Size;
 use super::tensor::{Form, Part, Place, Registry, Tensor, TensorId};
-use super::{Operator, Value};
+use crate::estimator::models::Application;
 use crate::estimator::units::DType;
 
 /// In what types a block computes.
@@ -49,11 +50,15 @@ impl<'r> Lowering<'r> {
 
     /// Adds an operator. What it makes for itself goes with its last reader; what it `owns` of the values that it is
     /// given goes when it is done.
-    pub fn apply(&mut self, place: Place, operator: &Operator, is_trained: bool, owns: &[Value]) {
-        (self.place, self.source, self.is_trained) = (place, operator.source(), is_trained);
+    pub fn apply(&mut self, application: &Application, owns: &[Value]) {
+        let Application { place, operator, is_trained, is_leaf, .. } = application;
+        (self.place, self.source, self.is_trained) = (*place, operator.source(), *is_trained);
         let (first, own) = (self.program.kernels.len(), self.forms.len());
         self.held.clear();
-        let results = operator.lower(self);
+        let mut results = operator.lower(self);
+        if *is_leaf {
+            results.iter_mut().for_each(|result| *result = self.view(*result, self.form(*result)).leaf().put());
+        }
         let kernels = &mut self.program.kernels[first..];
         let last = kernels.len().saturating_sub(1);
         for local in (own..self.forms.len()).map(|slot| Slot(slot as u16)).filter(|local| !results.contains(local)) {
@@ -181,6 +186,7 @@ impl<'r> Lowering<'r> {
             slot,
             results: 1,
             is_cached: false,
+            is_leaf: false,
             asides: Vec::new(),
             asides_ahead: 0,
             brief: None,
@@ -261,6 +267,12 @@ impl Call<'_, '_> {
     /// Leaves the output to autocast's cache of weights.
     pub fn cached(mut self, is_cached: bool) -> Self {
         self.kernel.is_cached = is_cached;
+        self
+    }
+
+    /// Makes the output a value from which derivation starts.
+    pub fn leaf(mut self) -> Self {
+        self.kernel.is_leaf = true;
         self
     }
 

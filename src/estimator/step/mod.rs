@@ -238,9 +238,6 @@ impl<'p> Play<'p> {
         let begun = tape.run(&first.instances[0], &[ids]);
         let (shared, names) = begun[1..].split_at(self.model.shared);
         let mut x = begun[0];
-        if self.plan.derives_embeddings && x.node.is_none() {
-            x = tape.leaf(x.storage);
-        }
         for Stage { instances, times } in between {
             x = tape.repeat_both_ways(*times, |tape| {
                 instances.iter().fold(x, |x, instance| {

@@ -246,7 +246,7 @@ impl<'p> Tape<'p> {
     }
 
     /// A value from which derivation starts; its node holds it.
-    pub fn leaf(&mut self, storage: Storage) -> Value {
+    fn leaf(&mut self, storage: Storage) -> Value {
         self.retain(storage);
         let node = self.push(Work::Leaf(storage), [None; OPERANDS], 0, None);
         Value { storage, node: Some((node, 0)) }
@@ -321,9 +321,13 @@ impl<'p> Tape<'p> {
             };
             asides.extend(behind.iter().map(|aside| (self.allocate(aside.tensor), aside.is_kept)));
             kernel.brief.into_iter().for_each(|tensor| self.brief(tensor));
-            let node = (!needed.is_empty()).then(|| {
+            let node = if kernel.is_leaf { self.leaf(storage).node } else { None };
+            let node = node.or_else(|| {
+                if needed.is_empty() {
+                    return None;
+                }
                 let kept = self.keep(kernel, reads, &slots, storage, &asides);
-                self.record(instance, position, inputs, needed, reads, kept)
+                Some((self.record(instance, position, inputs, needed, reads, kept), 0))
             });
             if kernel.is_cached {
                 self.retain(storage);
@@ -333,7 +337,7 @@ impl<'p> Tape<'p> {
             // A program numbers its values in the order in which kernels make them.
             for result in 0..kernel.results {
                 let storage = if result == 0 { storage } else { self.retain(storage) };
-                slots.push(Value { storage, node: node.map(|node| (node, result as u8)) });
+                slots.push(Value { storage, node: node.map(|(node, _)| (node, result as u8)) });
             }
             if is_last {
                 break;
