@@ -64,7 +64,7 @@ pub fn linear(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Pr
     // C++ evaluates the arguments of autocast's wrapper from the last to the first: of `addmm(bias, input, weight)` the
     // weight would be cast first. F.linear with a bias casts bias, weight and input in this order, as was recorded.
     let low = |k: &mut Lowering<'_>, weight, shape| autocast_weight(k, weight, Form::new(dtype, shape), is_trained);
-    let [bias, weight, x] = match product {
+    let operands = match product {
         Product::Conv1d => {
             let weight = low(k, weight, to * from);
             let x = k.autocast(x);
@@ -76,7 +76,7 @@ pub fn linear(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Pr
             [bias, weight, k.autocast(x).into()]
         }
     };
-    addmm(k, [bias, x, weight], from, to)
+    addmm(k, operands, from, to)
 }
 
 /// A matrix of a product.
@@ -99,14 +99,15 @@ fn mm(k: &mut Lowering<'_>, result: Part, x: Slot, weight: Operand, matrix: Matr
     k.kernel(result, form, &[x.into(), weight]).brief(CUBLAS).d(1, FIRST, &both).d(0, SECOND, &both).put()
 }
 
-/// `addmm` of a bias, an input and a weight: the gradients of its matrices in this order, then the bias is summed up.
+/// `addmm` of a bias, a weight and an input: the gradient of the input, that of the weight, then the bias is summed up. The
+/// input is a view, behind which its gradient is added to others once the weight has its own.
 fn addmm(k: &mut Lowering<'_>, operands: [Operand; 3], from: Shape, to: Shape) -> Slot {
-    let Operand::Value(x) = operands[1] else { return Slot(0) };
+    let Operand::Value(x) = operands[2] else { return Slot(0) };
     let form = Form { shape: k.form(x).shape / from * to, ..k.form(x) };
     let both = [NewView, Brief(CUBLAS)];
     let sum = Sum { outputs: to, inputs: form.shape / to, fast: false };
     let call = k.kernel(Part::Result, form, &operands).brief(CUBLASLT);
-    call.d(1, THIRD, &both).d(2, SECOND, &both).d_sum(0, NOTHING, &[Pass], sum).put()
+    call.d(2, SECOND, &both).d(1, THIRD, &both).d_sum(0, NOTHING, &[Pass], sum).put()
 }
 
 /// The copy of a weight that autocast makes for a product, and keeps where the weight is trained (`cached_cast` in
