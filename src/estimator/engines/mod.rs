@@ -91,7 +91,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (!matches!(recipe.recomputation, Recomputation::None | Recomputation::Full), NotCounted::Recomputation),
         (recipe.loss != LossHead::Plain || recipe.logits == Logits::KeptFull, NotCounted::Loss),
         (recipe.optimizer != Optimizer::AdamW || recipe.step == StepKernel::InBackward, NotCounted::Optimizer),
-        (recipe.adapter.is_quantized() || recipe.unquantized != Unquantized::Half, NotCounted::Quantized),
+        (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),
     ];
     refused.into_iter().find(|(is_refused, _)| *is_refused).map(|(_, reason)| reason)
 }

@@ -2,7 +2,7 @@
 
 use super::{Block, Model, NotCounted, Run, gemma, gpt2, llama, olmo2, opt, starcoder2};
 use crate::estimator::choice::{AttentionKernel, Logits, Softmax};
-use crate::estimator::operators::{EagerLayout, Form, Operator, Place, Product, Value};
+use crate::estimator::operators::{EagerLayout, Form, Operator, Part, Place, Product, Size, Tensor, Value};
 use crate::estimator::scenario::{self, Experts, Latent};
 use crate::estimator::units::{B, D, DType, H, S, Shape, V, Width, Widths};
 
