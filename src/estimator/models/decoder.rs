@@ -1,10 +1,10 @@
 //! Decoders: which class of transformers a model is built like, and what all of them have in common.
 
-use super::{Block, Model, NotCounted, Run, gemma, gpt2, llama, olmo2, opt, starcoder2};
+use super::{Block, Model, NotCounted, Run, falcon, gemma, gpt2, gptj, llama, neox, olmo2, opt, phi, starcoder2};
 use crate::estimator::choice::{AttentionKernel, Logits, Softmax};
-use crate::estimator::operators::{EagerLayout, Form, Operator, Part, Place, Product, Size, Tensor, Value};
+use crate::estimator::operators::{Form, HeadLayout, Operator, Part, Place, Product, Size, Tensor, Value};
 use crate::estimator::scenario::{self, Experts, Latent};
-use crate::estimator::units::{B, D, DType, H, S, Shape, V, Width, Widths};
+use crate::estimator::units::{B, DType, H, S, Shape, V, Width, Widths};
 
 /// How a model is called, beside its own numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +31,16 @@ pub struct Stack {
     pub shared: Vec<Form>,
     /// Forms of the names of the model's function, which live as long as it runs.
     pub names: Vec<Form>,
+    /// What the model's function keeps of a layer until the next one is done, beside the hidden state.
+    pub kept: Option<Form>,
     /// The layers.
     pub layers: Vec<Run>,
     /// The norm behind them.
     pub final_norm: fn(Value) -> Operator,
+    /// The product that makes logits of it.
+    pub head: Product,
+    /// How many columns of each head are rotated.
+    pub rotated: u32,
     /// What is kept beside the weights as long as the model is.
     pub constants: Vec<Tensor>,
     /// Whether the class declares the norm behind the layers before them.
@@ -61,6 +67,14 @@ pub fn decoder(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
         starcoder2::stack(&parts)
     } else if opt::is_like(model) {
         opt::stack(&parts)
+    } else if neox::is_like(model) {
+        neox::stack(&parts)
+    } else if gptj::is_like(model) {
+        gptj::stack(&parts)?
+    } else if phi::is_like(model) {
+        phi::stack(&parts)
+    } else if falcon::is_like(model) {
+        falcon::stack(&parts)
     } else {
         return Err(NotCounted::Layer);
     };
@@ -69,6 +83,7 @@ pub fn decoder(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
         (Width::Heads, model.heads),
         (Width::KvHeads, model.kv_heads),
         (Width::HeadDim, model.head_dim),
+        (Width::Rotated, stack.rotated),
         (Width::FeedForward, model.feed_forward),
         (Width::Vocabulary, model.vocabulary),
         (Width::Positions, model.positions),
@@ -103,9 +118,10 @@ pub fn tokens() -> Form {
     Form::new(DType::Long, B * S)
 }
 
-/// `inv_freq` and `original_inv_freq` of classes of rotary embeddings (`LlamaRotaryEmbedding`).
-pub fn frequencies() -> Vec<Tensor> {
-    vec![constant(Place::RotaryTable, Form::new(DType::Single, D.part(2))); 2]
+/// `inv_freq` and `original_inv_freq` of classes of rotary embeddings (`LlamaRotaryEmbedding`), for so many columns of
+/// each head.
+pub fn frequencies(rotated: Shape) -> Vec<Tensor> {
+    vec![constant(Place::RotaryTable, Form::new(DType::Single, rotated.part(2))); 2]
 }
 
 /// A tensor that the class of a model keeps.
@@ -159,21 +175,32 @@ impl Parts<'_> {
         if self.call.has_dropout { block.add(place, Operator::Dropout { x }) } else { x }
     }
 
-    /// What attention puts out, and its weights where it has any.
-    pub fn attention(&self, block: &mut Block, [q, k, v]: [Value; 3], mask: Option<Value>) -> (Value, Option<Value>) {
-        let is_grouped = self.model.kv_heads != self.model.heads;
-        let has_dropout = self.call.has_dropout;
-        let Some(mask) = mask else {
-            return (block.add(Place::Attention, Operator::Sdpa { q, k, v, is_grouped, has_dropout }), None);
-        };
-        let layout = EagerLayout {
-            is_grouped,
+    /// How heads lie in memory. `is_by_head` says that queries and keys of a head lie one after another; one head lies in
+    /// both orders.
+    pub fn head_layout(&self, is_by_head: bool) -> HeadLayout {
+        let has_one_head = self.model.heads == 1;
+        HeadLayout {
+            is_grouped: self.model.kv_heads != self.model.heads,
+            is_by_head: is_by_head && !has_one_head,
             has_one_key_head: self.model.kv_heads == 1,
-            has_one_head: self.model.heads == 1,
+            has_one_head,
             has_several_sequences: self.call.has_several_sequences,
             is_capped: self.model.soft_cap.is_on(),
             has_wide_softmax: self.model.softmax == Softmax::Full,
-            has_dropout,
+            has_dropout: self.call.has_dropout,
+        }
+    }
+
+    /// What attention puts out, and its weights where it has any.
+    pub fn attention(
+        &self,
+        block: &mut Block,
+        [q, k, v]: [Value; 3],
+        mask: Option<Value>,
+        layout: HeadLayout,
+    ) -> (Value, Option<Value>) {
+        let Some(mask) = mask else {
+            return (block.add(Place::Attention, Operator::Sdpa { q, k, v, layout }), None);
         };
         let [out, weights] = block.add_all(Place::Attention, Operator::EagerAttention { q, k, v, mask, layout });
         (out, Some(weights))
@@ -182,14 +209,15 @@ impl Parts<'_> {
     /// The end of the model's function, with which its names go, and that of the class with a head: norm, head, logits in
     /// fp32, loss (`LlamaForCausalLM.forward`).
     fn closing(&self, stack: &Stack) -> Block {
-        let beside = stack.shared.len() + stack.names.len();
-        let arguments = [self.residual()].into_iter().chain(stack.shared.iter().chain(&stack.names).copied());
+        let beside: Vec<_> = stack.shared.iter().chain(&stack.names).chain(&stack.kept).copied().collect();
+        let arguments = [self.residual()].into_iter().chain(beside.iter().copied());
+        let beside = beside.len();
         let (mut block, arguments) = Block::new(&arguments.chain([tokens()]).collect::<Vec<_>>());
         let (x, labels) = (arguments[0], arguments[beside + 1]);
         block.take(&arguments[..=beside]);
         let x = block.add(Place::FinalNorm, (stack.final_norm)(x));
         block.named(&arguments[1..=beside]);
-        let mut logits = block.add(Place::Head, linear(x, H, V));
+        let mut logits = block.add(Place::Head, Operator::Linear { x, from: H, to: V, product: stack.head });
         if self.model.soft_cap.is_on() {
             // Names that are overwritten (`Gemma2ForCausalLM.forward`).
             logits = block.add(Place::Logits, Operator::Scale { x: logits });

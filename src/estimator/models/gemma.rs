@@ -4,9 +4,9 @@ use super::decoder::{Parts, Stack, constant, frequencies};
 use super::llama::{DECLARED, attention, gated, mask_form, opening, shared};
 use super::{Block, NotCounted, Run};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
-use crate::estimator::operators::{Form, Operator, Place, Value, Weighting};
+use crate::estimator::operators::{Form, Operator, Place, Product, Value, Weighting};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{H, Shape};
+use crate::estimator::units::{D, H, Shape};
 
 /// Whether a model's layers are like Gemma's, with two norms, or Gemma 2's, with four and soft caps.
 pub fn is_like(model: &Model) -> bool {
@@ -24,13 +24,16 @@ pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
     let scale = constant(Place::EmbeddingScale, Form::new(parts.call.dtype, Shape::ONE));
     Ok(Stack {
         opening: opening(parts, parts.call.dtype, |block, x| block.add(Place::EmbeddingScale, Operator::Scale { x })),
+        kept: None,
         layers: layers(parts),
         shared: given(parts),
         // `inputs_embeds`.
         names: vec![parts.residual()],
         final_norm: |x| norm(x, H),
         // `embed_scale` is a buffer.
-        constants: [scale].into_iter().chain(frequencies()).collect(),
+        head: Product::Linear,
+        rotated: parts.model.head_dim,
+        constants: [scale].into_iter().chain(frequencies(D)).collect(),
         declares_norm_first: false,
     })
 }

@@ -22,11 +22,14 @@ pub fn stack(parts: &Parts<'_>) -> Stack {
     let shared: Vec<_> = [Form::new(DType::Long, S)].into_iter().chain(mask_form(parts)).collect();
     Stack {
         opening: opening(parts),
+        kept: None,
         layers: parts.equal_layers(layer(parts, &shared)),
         shared,
         // `inputs_embeds` and `position_embeds`.
         names: vec![parts.residual(), Form::new(parts.call.dtype, S * H)],
         final_norm: |x| Operator::LayerNorm { x, width: H },
+        head: Product::Linear,
+        rotated: 0,
         constants: Vec::new(),
         declares_norm_first: false,
     }
@@ -56,7 +59,7 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
     let [q, k, v] = block.add_all(Place::QueryKeyValue, Operator::Split { x: packed, parts: 3 });
     let [k, v, q] =
         [(Place::Key, k), (Place::Value, v), (Place::Query, q)].map(|(place, x)| parts.heads(&mut block, place, x));
-    let (a, weights) = parts.attention(&mut block, [q, k, v], mask);
+    let (a, weights) = parts.attention(&mut block, [q, k, v], mask, parts.head_layout(false));
     let o = block.add(Place::AttentionOutput, conv1d(a, N * D, H));
     let o = parts.dropout(&mut block, Place::AttentionDropout, o);
     block.named(&[q, k, v]);

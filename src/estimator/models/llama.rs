@@ -22,12 +22,15 @@ pub fn is_like(model: &Model) -> bool {
 pub fn stack(parts: &Parts<'_>) -> Stack {
     Stack {
         opening: opening(parts, parts.call.dtype, |_, embedded| embedded),
+        kept: None,
         layers: parts.equal_layers(layer(parts)),
         shared: shared(parts, parts.call.dtype),
         // `inputs_embeds`.
         names: vec![parts.residual()],
         final_norm: |x| norm(x, H),
-        constants: frequencies(),
+        head: Product::Linear,
+        rotated: parts.model.head_dim,
+        constants: frequencies(D),
         declares_norm_first: false,
     }
 }
@@ -122,7 +125,7 @@ pub fn attended(
         block.named(&wide);
     }
     block.named(&[q, k]);
-    let (a, weights) = parts.attention(block, [turned_q, turned_k, v], mask);
+    let (a, weights) = parts.attention(block, [turned_q, turned_k, v], mask, parts.head_layout(false));
     let product = if parts.model.bias == Bias::All { Product::LinearWithBias } else { Product::Linear };
     let o = block.add(Place::AttentionOutput, Operator::Linear { x: a, from: N * D, to: H, product });
     block.named(&[h, turned_q, turned_k, v]);

@@ -2,12 +2,16 @@
 
 mod block;
 mod decoder;
+mod falcon;
 mod gemma;
 mod gpt2;
+mod gptj;
 mod llama;
+mod neox;
 mod not_counted;
 mod olmo2;
 mod opt;
+mod phi;
 mod starcoder2;
 
 pub use block::{Application, Block};

@@ -58,7 +58,10 @@ reasons! {
     /// Encoders.
     Encoder = "encoders are not played yet";
     /// Another kind of layer.
-    Layer = "only layers like those of Llama, Qwen, Gemma, OLMo 2, GPT-2, OPT and StarCoder 2 are played yet";
+    Layer = "only layers like those of Llama, Qwen, Gemma, OLMo 2, GPT-2, OPT, StarCoder 2, Pythia, Phi-1.5, Falcon 7B and \
+        GPT-J are played yet";
+    /// Another attention than the eager one in GPT-J.
+    FusedAttentionOfGptJ = "GPT-J has eager attention alone";
     /// Soft caps in attention that is one kernel.
     CapsInFusedAttention = "soft caps are played with eager attention alone";
 }

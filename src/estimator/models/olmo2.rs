@@ -4,7 +4,7 @@ use super::Block;
 use super::decoder::{Parts, Stack, frequencies};
 use super::llama::{DECLARED, attended, gated, heads, opening, projected, shared};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
-use crate::estimator::operators::{Operator, Place, Value, Weighting};
+use crate::estimator::operators::{Operator, Place, Product, Value, Weighting};
 use crate::estimator::scenario::Model;
 use crate::estimator::units::{D, DType, H, K, N, Shape};
 
@@ -23,12 +23,15 @@ pub fn is_like(model: &Model) -> bool {
 pub fn stack(parts: &Parts<'_>) -> Stack {
     Stack {
         opening: opening(parts, TABLES, |_, embedded| embedded),
+        kept: None,
         layers: parts.equal_layers(layer(parts)),
         shared: shared(parts, TABLES),
         // `inputs_embeds`.
         names: vec![parts.residual()],
         final_norm: |x| norm(x, H),
-        constants: frequencies(),
+        head: Product::Linear,
+        rotated: parts.model.head_dim,
+        constants: frequencies(D),
         declares_norm_first: false,
     }
 }

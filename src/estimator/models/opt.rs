@@ -22,11 +22,14 @@ pub fn stack(parts: &Parts<'_>) -> Stack {
     let shared: Vec<_> = [Form::new(DType::Long, B * S)].into_iter().chain(mask_form(parts)).collect();
     Stack {
         opening: opening(parts),
+        kept: None,
         layers: parts.equal_layers(layer(parts, &shared)),
         shared,
         // `inputs_embeds`, `position_attention_mask` and `pos_embeds`.
         names: vec![parts.residual(), Form::new(DType::Single, B * S), parts.residual()],
         final_norm: |x| Operator::LayerNorm { x, width: H },
+        head: Product::Linear,
+        rotated: 0,
         constants: Vec::new(),
         declares_norm_first: true,
     }
@@ -60,7 +63,7 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
     let k = block.add(Place::Key, Operator::Heads { x: k, copies_back });
     let v = block.add(Place::Value, linear(h, H, N * D));
     let [k, v] = [(Place::Key, k), (Place::Value, v)].map(|(place, x)| parts.heads(&mut block, place, x));
-    let (a, weights) = parts.attention(&mut block, [q, k, v], mask);
+    let (a, weights) = parts.attention(&mut block, [q, k, v], mask, parts.head_layout(false));
     let o = block.add(Place::AttentionOutput, linear(a, N * D, H));
     block.named(&[h, q, k, v]);
     let o = parts.dropout(&mut block, Place::AttentionDropout, o);

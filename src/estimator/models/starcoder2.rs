@@ -6,7 +6,7 @@ use super::llama::{DECLARED, attention, opening, shared};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Operator, Place, Product};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{F, H};
+use crate::estimator::units::{D, F, H};
 
 /// Whether a model's layers are like StarCoder 2's.
 pub fn is_like(model: &Model) -> bool {
@@ -20,12 +20,15 @@ pub fn is_like(model: &Model) -> bool {
 pub fn stack(parts: &Parts<'_>) -> Stack {
     Stack {
         opening: opening(parts, parts.call.dtype, |_, embedded| embedded),
+        kept: None,
         layers: parts.equal_layers(layer(parts)),
         shared: shared(parts, parts.call.dtype),
         // `inputs_embeds`.
         names: vec![parts.residual()],
         final_norm: |x| Operator::LayerNorm { x, width: H },
-        constants: frequencies(),
+        head: Product::Linear,
+        rotated: parts.model.head_dim,
+        constants: frequencies(D),
         declares_norm_first: false,
     }
 }

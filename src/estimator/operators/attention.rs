@@ -1,14 +1,14 @@
 //! Attention: heads, kernels of `scaled_dot_product_attention`, and scores in full.
 
-use super::EagerLayout;
+use super::HeadLayout;
 use super::activation::soft_cap;
 use super::kernel::Effect::{Brief, Drop, New, NewView, Pass, PassView, Workspace};
-use super::kernel::{FIRST, NOTHING, OUTPUT, Operand, Reads, SECOND, Slot};
+use super::kernel::{ASIDES, FIRST, NOTHING, OUTPUT, Operand, Reads, SECOND, Slot};
 use super::linear::dropout;
 use super::lowering::Lowering;
 use super::size::{CUBLAS, Size};
 use super::tensor::{Form, Part};
-use crate::estimator::units::{B, D, D32, DType, S, S32, S128, Shape};
+use crate::estimator::units::{B, D, D32, DType, ROT, S, S8, S32, S128, Shape};
 
 /// `x.split(…)`: views, whose gradients are joined in a new tensor.
 pub fn split(k: &mut Lowering<'_>, x: Slot, parts: u16) -> Vec<Slot> {
@@ -18,6 +18,30 @@ pub fn split(k: &mut Lowering<'_>, x: Slot, parts: u16) -> Vec<Slot> {
     (first.0..first.0 + parts).map(Slot).collect()
 }
 
+/// `x[..., :to]`: a view. `slice_backward` writes into zeros of the whole.
+pub fn slice(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape) -> Slot {
+    let form = k.form(x);
+    k.view(x, Form { shape: form.shape / from * to, ..form }).d(0, NOTHING, &[New]).put()
+}
+
+/// `x[..., [-1], :]`: a copy, by a list of one index. `index_backward` puts it into zeros of the whole by `index_put_` with
+/// `accumulate`, which sorts (aten/src/ATen/native/cuda/Indexing.cu); what it takes is as recorded.
+pub fn pick(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape) -> Slot {
+    let form = k.form(x);
+    let [index, flag] = [Size::Of(Form::new(DType::Long, Shape::ONE)), Size::Of(Form::new(DType::Byte, Shape::ONE))];
+    let each = Workspace(index);
+    let call = k.kernel(Part::Result, Form { shape: form.shape / from * to, ..form }, &[x.into()]);
+    let call = call.aside(Part::Ids, index).then_output();
+    call.d(0, ASIDES, &[New, each, each, Drop(1), each, each, each, Brief(flag)]).put()
+}
+
+/// `cat` of the two parts of each head, in the wider of their types; its gradients are views, and are cast back.
+pub fn join(k: &mut Lowering<'_>, x: Slot, y: Slot) -> Slot {
+    let Form { dtype, shape } = k.promoted(x, y);
+    let call = k.kernel(Part::Joined, Form::new(dtype, shape / ROT * D), &[x.into(), y.into()]);
+    call.d_cast(0, NOTHING, PassView, dtype).d_cast(1, NOTHING, PassView, dtype).put()
+}
+
 /// `view(…).transpose(1, 2)`. Where its gradient was made anew in the order of the heads, `reshape` copies it.
 pub fn heads(k: &mut Lowering<'_>, x: Slot, copies_back: bool) -> Slot {
     k.view(x, k.form(x)).d(0, NOTHING, &[if copies_back { New } else { PassView }]).put()
@@ -25,52 +49,85 @@ pub fn heads(k: &mut Lowering<'_>, x: Slot, copies_back: bool) -> Slot {
 
 /// `scaled_dot_product_attention`: flash attention in 16 bits, memory-efficient attention in fp32, as PyTorch 2.15
 /// chooses below compute capability 9.0 (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp).
-pub fn sdpa(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], is_grouped: bool, has_dropout: bool) -> Slot {
+pub fn sdpa(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], layout: HeadLayout) -> Slot {
     // Autocast casts its arguments from the last to the first.
     let [v, key, q] = [v, key, q].map(|x| k.autocast(x));
     let form = k.form(q);
     if form.dtype == DType::Single {
-        memory_efficient(k, [q, key, v], form, is_grouped, has_dropout)
+        memory_efficient(k, &[q, key, v], form, layout)
     } else {
-        flash(k, [q, key, v], form, is_grouped, has_dropout)
+        let out = flash(k, [q, key, v], form, layout);
+        // `.transpose(1, 2).contiguous()`.
+        if layout.is_by_head { k.copy(Part::Copied, out) } else { out }
     }
+}
+
+/// The same with a mask, which becomes numbers of the type of the queries; memory-efficient attention alone takes it.
+pub fn masked_sdpa(
+    k: &mut Lowering<'_>,
+    [q, key, v]: [Slot; 3],
+    mask: Slot,
+    layout: HeadLayout,
+    pads_mask: bool,
+) -> Slot {
+    let [v, key, q] = [v, key, q].map(|x| k.autocast(x));
+    let form = k.form(q);
+    let added = mask_in(k, mask, form.dtype, Part::MaskInNumbers);
+    let added = if pads_mask {
+        let padded = Form { shape: B * S * S8, ..k.form(added) };
+        k.kernel(Part::MaskPadded, padded, &[added.into()]).put()
+    } else {
+        added
+    };
+    memory_efficient(k, &[q, key, v, added], form, layout)
 }
 
 /// Everything that the backward pass of a fused kernel reads.
 const ALL: Reads = Reads::ALL;
 
-/// `_scaled_dot_product_flash_attention`: `mha_fwd` and `mha_bwd` of csrc/flash_attn/flash_api.cpp.
-fn flash(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, is_grouped: bool, has_dropout: bool) -> Slot {
+/// `_scaled_dot_product_flash_attention`: `mha_fwd` and `mha_bwd` of csrc/flash_attn/flash_api.cpp. The output lies as the
+/// queries do, and the backward pass copies it where that is head by head
+/// (`_scaled_dot_product_flash_attention_backward_cuda` in aten/src/ATen/native/transformers/cuda/attention_backward.cu).
+fn flash(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, layout: HeadLayout) -> Slot {
     let row = Form::new(DType::Single, form.shape / D);
     let padded = |shape: Shape| Workspace(Size::Of(Form { shape: row.shape / S * S128 * shape, ..row }));
     let split = |columns| Size::Splits { rows: row.shape, columns };
     // softmax_d and dq_accum; keys and values of all heads where they were fewer.
-    let expanded: &[_] = if is_grouped { &[Workspace(Size::Of(form)); 2] } else { &[] };
+    let expanded: &[_] = if layout.is_grouped { &[Workspace(Size::Of(form)); 2] } else { &[] };
     let last = [&[New, padded(Shape::ONE), padded(D32)], expanded].concat();
     let call = k.kernel(Part::Result, form, &inputs.map(Operand::Value));
     // softmax_lse, the sums of split keys, the state of the random numbers and its seed.
     let call = call.aside(Part::LogSumExp, Size::Of(row)).workspace(split(Shape::ONE)).workspace(split(D32));
     let (state, seed) = (Size::Bytes(16), Size::Bytes(8));
-    let call = if has_dropout {
+    let call = if layout.has_dropout {
         // A state is made that another one replaces, as recorded.
         call.workspace(state).aside(Part::RandomState, seed).aside(Part::RandomState, state)
     } else {
         call.aside(Part::RandomState, state).aside(Part::RandomState, seed)
     };
-    call.d(0, ALL, &[New]).d(1, ALL, &[New]).d(2, ALL, &last).jointly().put()
+    let whole = [Workspace(Size::Of(form)), New];
+    let first = if layout.is_by_head { &whole[..] } else { &[New] };
+    call.d(0, ALL, first).d(1, ALL, &[New]).d(2, ALL, &last).jointly().put()
 }
 
 /// `_scaled_dot_product_efficient_attention`: attention.cu and attention_backward.cu of mem_eff_attention.
-fn memory_efficient(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, is_grouped: bool, has_dropout: bool) -> Slot {
+fn memory_efficient(k: &mut Lowering<'_>, inputs: &[Slot], form: Form, layout: HeadLayout) -> Slot {
     let row = Form::new(DType::Single, form.shape / D);
-    let expanded: &[_] = if is_grouped { &[Workspace(Size::Of(form)); 2] } else { &[] };
-    // grad · out and its sum over the columns, which leave delta; then the tiles of the gradient of queries.
+    let expanded: &[_] = if layout.is_grouped { &[Workspace(Size::Of(form)); 2] } else { &[] };
+    // In fp32 grad · out and its sum over the columns leave delta, copied into the order of the heads; in 16 bits the
+    // kernel computes it itself. Then the tiles of gradients.
     let [whole, sum] = [form, row].map(|form| Workspace(Size::Of(form)));
-    let tiles = Workspace(Size::Tiles { rows: row.shape });
-    let last = [&[New], expanded, &[whole, sum, sum, Drop(1), Drop(1), tiles]].concat();
-    let call = k.kernel(Part::Result, form, &inputs.map(Operand::Value));
+    let tiles = Workspace(Size::Tiles { rows: row.shape, is_half: form.dtype != DType::Single });
+    let delta: &[_] = match (form.dtype, layout.has_one_head) {
+        (DType::Single, false) => &[whole, sum, sum, Drop(1), Drop(1)],
+        (DType::Single, true) => &[whole, sum, Drop(1)],
+        _ => &[sum],
+    };
+    let last = [&[New], expanded, delta, &[tiles]].concat();
+    let operands: Vec<_> = inputs.iter().map(|&x| x.into()).collect();
+    let call = k.kernel(Part::Result, form, &operands);
     // Seed and offset are on the device unless there is a dropout, as recorded.
-    let states = if has_dropout { 0 } else { 2 };
+    let states = if layout.has_dropout { 0 } else { 2 };
     let call = (0..states).fold(call, |call, _| call.aside(Part::RandomState, Size::Bytes(8))).then_output();
     let call = call.aside(Part::LogSumExp, Size::Of(Form { shape: row.shape / S * S32, ..row }));
     call.d(0, ALL, &[New]).d(1, ALL, &[New]).d(2, ALL, &last).jointly().put()
@@ -82,6 +139,12 @@ fn memory_efficient(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, is_grou
 /// (`create_sliding_window_causal_mask`).
 pub fn causal_mask(k: &mut Lowering<'_>, embedded: Slot, has_window: bool) -> Slot {
     let dtype = k.form(embedded).dtype;
+    let seen = boolean_mask(k, has_window);
+    mask_in(k, seen, dtype, Part::Result)
+}
+
+/// Which pairs count, for one sequence.
+pub fn boolean_mask(k: &mut Lowering<'_>, has_window: bool) -> Slot {
     let arange = |k: &mut Lowering<'_>, shape, from: &[Slot]| {
         let operands: Vec<_> = from.iter().map(|&slot| slot.into()).collect();
         k.kernel(Part::Ids, Form::new(DType::Long, shape), &operands).put()
@@ -108,13 +171,18 @@ pub fn causal_mask(k: &mut Lowering<'_>, embedded: Slot, has_window: bool) -> Sl
     }
     // The indices are arguments until all is known.
     [batch, head, queries, keys].into_iter().for_each(|indices| k.hold_until(indices, seen));
+    seen
+}
+
+/// Those pairs as numbers to add, for each sequence: 0 or the least of the type.
+fn mask_in(k: &mut Lowering<'_>, seen: Slot, dtype: DType, part: Part) -> Slot {
     let [zero, least] = [0; 2].map(|_| k.kernel(Part::Table, Form::new(dtype, Shape::ONE), &[]).put());
-    k.kernel(Part::Result, Form::new(dtype, B * S * S), &[seen, zero, least].map(Operand::Value)).put()
+    k.kernel(part, Form::new(dtype, B * S * S), &[seen, zero, least].map(Operand::Value)).put()
 }
 
 /// `eager_attention_forward`: scores, mask, softmax in fp32 and two batched products.
-pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: EagerLayout) -> [Slot; 2] {
-    let EagerLayout { is_grouped, has_one_key_head, has_one_head, has_several_sequences, .. } = layout;
+pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: HeadLayout) -> [Slot; 2] {
+    let HeadLayout { is_grouped, is_by_head, has_one_key_head, has_one_head, has_several_sequences, .. } = layout;
     let form = k.form(q);
     let [keys, values] = [key, v].map(|x| if is_grouped { repeated(k, x, form.shape, has_one_key_head) } else { x });
     // Names of the function.
@@ -125,11 +193,11 @@ pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: E
     // What is not in the order [b, n, S, d] is no view of [b·n, S, d], and bmm copies it. A cast keeps the order of what
     // is dense, and brings heads that are one and the same into order.
     let is_apart = has_several_sequences && !has_one_head;
-    let is_strided = is_apart && (!is_grouped || has_one_key_head);
+    let is_strided = |is_by_head: bool| is_apart && if is_grouped { has_one_key_head } else { !is_by_head };
     let in_order = |k: &mut Lowering<'_>, x, is_copied| if is_copied { k.copy(Part::Copied, x) } else { x };
-    let copied = |low: Slot, plain: Slot| is_strided && (!is_grouped || low == plain);
-    let first = in_order(k, low_queries, is_apart);
-    let second = in_order(k, low_keys, copied(low_keys, keys));
+    let copied = |low: Slot, plain: Slot, is_by_head| is_strided(is_by_head) && (!is_grouped || low == plain);
+    let first = in_order(k, low_queries, is_apart && !is_by_head);
+    let second = in_order(k, low_keys, copied(low_keys, keys, is_by_head));
     let scores = Form { shape: form.shape / D * S, ..k.form(first) };
     let raw = bmm(k, Part::Scores, first, second, scores);
     [low_queries, low_keys].into_iter().for_each(|low| k.hold_until(low, raw));
@@ -151,7 +219,7 @@ pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: E
     let weights = if layout.has_dropout { dropout(k, weights) } else { weights };
     let low_values = k.autocast(values);
     let first = k.autocast(weights);
-    let second = in_order(k, low_values, copied(low_values, values));
+    let second = in_order(k, low_values, copied(low_values, values, false));
     let out = bmm(k, Part::Result, first, second, Form { dtype: k.form(first).dtype, ..form });
     [first, low_values].into_iter().for_each(|low| k.hold_until(low, out));
     if has_one_head {
@@ -164,21 +232,21 @@ pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: E
 }
 
 /// `repeat_kv`: `expand` and a copy, or a view where there is one head; the gradient is summed up over the copies.
-fn repeated(k: &mut Lowering<'_>, x: Slot, shape: Shape, has_one_key_head: bool) -> Slot {
+pub fn repeated(k: &mut Lowering<'_>, x: Slot, shape: Shape, has_one_key_head: bool) -> Slot {
     let form = Form { shape, ..k.form(x) };
     let call = if has_one_key_head { k.view(x, form) } else { k.kernel(Part::Repeated, form, &[x.into()]) };
     call.d(0, NOTHING, &[New]).put()
 }
 
 /// Scores and the mask, which wants no gradient.
-fn add_mask(k: &mut Lowering<'_>, x: Slot, mask: Slot) -> Slot {
+pub fn add_mask(k: &mut Lowering<'_>, x: Slot, mask: Slot) -> Slot {
     let form = k.promoted(x, mask);
     let call = k.kernel(Part::ScoresMasked, form, &[x.into(), mask.into()]);
     call.d_cast(0, NOTHING, Pass, form.dtype).put()
 }
 
 /// `bmm`, whose gradients are computed for the second factor first (derivatives.yaml: mat2, self).
-fn bmm(k: &mut Lowering<'_>, part: Part, x: Slot, y: Slot, form: Form) -> Slot {
+pub fn bmm(k: &mut Lowering<'_>, part: Part, x: Slot, y: Slot, form: Form) -> Slot {
     let both = [NewView, Brief(CUBLAS)];
     k.kernel(part, form, &[x.into(), y.into()]).brief(CUBLAS).d(1, FIRST, &both).d(0, SECOND, &both).put()
 }

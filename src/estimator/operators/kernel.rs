@@ -34,7 +34,7 @@ impl From<Slot> for Operand {
 }
 
 /// Operands that a kernel has at most.
-pub const OPERANDS: usize = 3;
+pub const OPERANDS: usize = 4;
 
 /// A set of what a derivative may read of its kernel: operands by their place, the output, and what stands beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,13 +49,13 @@ pub const SECOND: Reads = Reads(2);
 /// The third operand.
 pub const THIRD: Reads = Reads(4);
 /// The output.
-pub const OUTPUT: Reads = Reads(8);
+pub const OUTPUT: Reads = Reads(16);
 /// What a kernel puts out beside its output for the backward pass.
-pub const ASIDES: Reads = Reads(16);
+pub const ASIDES: Reads = Reads(32);
 
 impl Reads {
     /// All operands, the output and what stands beside it.
-    pub const ALL: Self = Self(31);
+    pub const ALL: Self = Self(63);
 
     /// The operand at a place.
     pub const fn operand(place: usize) -> Self {

@@ -12,6 +12,8 @@ use crate::estimator::units::{DType, Shape};
 pub enum Product {
     /// `torch.nn.Linear` without a bias: `mm`.
     Linear,
+    /// `x @ weight.T`, as in Falcon: `mm`, whose weight is a view that autocast copies each time anew.
+    Transposed,
     /// `torch.nn.Linear` with a bias: `addmm`.
     LinearWithBias,
     /// `Conv1D` of transformers' pytorch_utils.py, as in GPT-2: `addmm` with the weight as it is.
@@ -27,7 +29,7 @@ impl Product {
     /// (`replace_with_bnb_linear` in transformers/integrations/bitsandbytes.py, 5.23.0).
     pub const fn in_4_bits(self) -> Self {
         match self {
-            Self::Linear | Self::Nf4 => Self::Nf4,
+            Self::Linear | Self::Transposed | Self::Nf4 => Self::Nf4,
             Self::LinearWithBias | Self::Conv1d | Self::Nf4WithBias => Self::Nf4WithBias,
         }
     }
@@ -57,26 +59,27 @@ pub fn linear(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Pr
         return super::nf4::linear(k, x, from, to, product == Product::Nf4WithBias);
     }
     let weight = k.weight(Part::Weight, Form::new(dtype, to * from));
-    if product == Product::Linear {
-        return mm(k, Part::Result, x, weight, Matrix { from, to, dtype, is_trained });
+    if let Product::Linear | Product::Transposed = product {
+        let is_cached = is_trained && product == Product::Linear;
+        return mm(k, Part::Result, x, weight, Matrix { from, to, dtype, is_cached });
     }
     let bias = k.weight(Part::Bias, Form::new(dtype, to));
     // C++ evaluates the arguments of autocast's wrapper from the last to the first: of `addmm(bias, input, weight)` the
     // weight would be cast first. F.linear with a bias casts bias, weight and input in this order, as was recorded.
     let low = |k: &mut Lowering<'_>, weight, shape| autocast_weight(k, weight, Form::new(dtype, shape), is_trained);
-    let operands = match product {
+    let (bias, weight, x) = match product {
         Product::Conv1d => {
             let weight = low(k, weight, to * from);
             let x = k.autocast(x);
-            [low(k, bias, to), weight, x.into()]
+            (low(k, bias, to), weight, x)
         }
         _ => {
             let bias = low(k, bias, to);
             let weight = low(k, weight, to * from);
-            [bias, weight, k.autocast(x).into()]
+            (bias, weight, k.autocast(x))
         }
     };
-    addmm(k, operands, from, to)
+    addmm(k, [bias, weight], x, from, to)
 }
 
 /// A matrix of a product.
@@ -85,37 +88,36 @@ struct Matrix {
     from: Shape,
     to: Shape,
     dtype: DType,
-    is_trained: bool,
+    is_cached: bool,
 }
 
 /// `mm`, whose gradients are computed for the second matrix first (derivatives.yaml, in alphabetical order: mat2, self).
 fn mm(k: &mut Lowering<'_>, result: Part, x: Slot, weight: Operand, matrix: Matrix) -> Slot {
-    let Matrix { from, to, dtype, is_trained } = matrix;
+    let Matrix { from, to, dtype, is_cached } = matrix;
     // Autocast's arguments are cast from the last to the first: the weight, then the input.
-    let weight = autocast_weight(k, weight, Form::new(dtype, to * from), is_trained);
+    let weight = autocast_weight(k, weight, Form::new(dtype, to * from), is_cached);
     let x = k.autocast(x);
     let form = Form { shape: k.form(x).shape / from * to, ..k.form(x) };
     let both = [NewView, Brief(CUBLAS)];
     k.kernel(result, form, &[x.into(), weight]).brief(CUBLAS).d(1, FIRST, &both).d(0, SECOND, &both).put()
 }
 
-/// `addmm` of a bias, a weight and an input: the gradient of the input, that of the weight, then the bias is summed up. The
-/// input is a view, behind which its gradient is added to others once the weight has its own.
-fn addmm(k: &mut Lowering<'_>, operands: [Operand; 3], from: Shape, to: Shape) -> Slot {
-    let Operand::Value(x) = operands[2] else { return Slot(0) };
+/// `addmm` of a bias, an input and a weight: the gradients of these matrices in this order, then the bias is summed up.
+/// The input is a view in two dimensions, made before the product, so that its gradient is handed on after the weights'.
+fn addmm(k: &mut Lowering<'_>, [bias, weight]: [Operand; 2], x: Slot, from: Shape, to: Shape) -> Slot {
     let form = Form { shape: k.form(x).shape / from * to, ..k.form(x) };
     let both = [NewView, Brief(CUBLAS)];
     let sum = Sum { outputs: to, inputs: form.shape / to, fast: false };
-    let call = k.kernel(Part::Result, form, &operands).brief(CUBLASLT);
+    let call = k.kernel(Part::Result, form, &[bias, weight, x.into()]).brief(CUBLASLT);
     call.d(2, SECOND, &both).d(1, THIRD, &both).d_sum(0, NOTHING, &[Pass], sum).put()
 }
 
 /// The copy of a weight that autocast makes for a product, and keeps where the weight is trained (`cached_cast` in
 /// aten/src/ATen/autocast_mode.cpp); the weight itself where it has that type.
-fn autocast_weight(k: &mut Lowering<'_>, weight: Operand, form: Form, is_trained: bool) -> Operand {
+fn autocast_weight(k: &mut Lowering<'_>, weight: Operand, form: Form, is_cached: bool) -> Operand {
     let Some(low) = k.types.autocast.filter(|low| *low != form.dtype) else { return weight };
     let call = k.kernel(Part::AutocastWeight, form.with_dtype(low), &[weight]);
-    call.d(0, NOTHING, &[New]).cached(is_trained).put().into()
+    call.d(0, NOTHING, &[New]).cached(is_cached).put().into()
 }
 
 /// A frozen linear layer with peft's adapter beside it. Beside a quantized matrix peft has a layer of its own
@@ -132,7 +134,7 @@ pub fn adapted(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: P
     let x = if is_cast { k.cast(Part::InputCast, x, dtype) } else { x };
     k.hold(x);
     let dropped = if has_dropout { dropout(k, x) } else { x };
-    let matrix = Matrix { from, to: rank, dtype, is_trained: true };
+    let matrix = Matrix { from, to: rank, dtype, is_cached: true };
     let weight = k.adapter_weight(Part::AdapterA, Form::new(dtype, rank * from));
     let inner = mm(k, Part::AdapterInner, dropped, weight, matrix);
     // An argument stays until the call is over, which may have cast it.
@@ -189,6 +191,11 @@ impl Lowering<'_> {
         let form = self.promoted(x, y);
         let call = self.kernel(part, form, &[x.into(), y.into()]);
         call.d_cast(0, NOTHING, Pass, form.dtype).d_cast(1, NOTHING, Pass, form.dtype).put()
+    }
+
+    /// The sum of two values of one type, in the storage of the first.
+    pub fn add_in_place(&mut self, x: Slot, y: Slot) -> Slot {
+        self.in_place(self.form(x), &[x.into(), y.into()]).d(0, NOTHING, &[Pass]).d(1, NOTHING, &[Pass]).put()
     }
 
     /// A copy of the same elements whose gradient is that of what was copied.

@@ -177,6 +177,11 @@ impl<'r> Lowering<'r> {
         self.call(form, None, &[x.into()])
     }
 
+    /// A kernel that writes into the storage of its first value.
+    pub fn in_place(&mut self, form: Form, operands: &[Operand]) -> Call<'_, 'r> {
+        self.call(form, None, operands)
+    }
+
     fn call(&mut self, form: Form, output: Option<TensorId>, operands: &[Operand]) -> Call<'_, 'r> {
         let slot = Slot(self.forms.len() as u16);
         self.forms.push(form);

@@ -12,6 +12,7 @@ mod lowering;
 mod nf4;
 mod norm;
 mod rotary;
+mod scores;
 mod size;
 mod tensor;
 
@@ -44,8 +45,13 @@ pub enum Operator {
     OffsetPositions { x: Value },
     /// Cosines and sines of positions, without a gradient; two results.
     RotaryTable { positions: Value, width: Shape, dtype: DType },
+    /// Rows of a table of sines and cosines that each layer has as a buffer, for positions and in the type of another value;
+    /// three results: these rows, a copy of the table, and the positions as often as it has columns.
+    SinusoidRows { positions: Value, like: Value, rows: Shape, width: Shape },
     /// The mask that eager attention adds to scores.
     CausalMask { embedded: Value, has_window: bool },
+    /// The mask that says for each pair whether it counts.
+    BooleanMask,
     /// Root-mean-square norm, spelt out in operations as in transformers.
     RmsNorm { x: Value, width: Shape, weighting: Weighting },
     /// Layer norm with weight and bias, one kernel.
@@ -56,15 +62,30 @@ pub enum Operator {
     Adapted { x: Value, from: Shape, to: Shape, product: Product, adapter: Adapter },
     /// Parts of a tensor along its last dimension, as views; as many results.
     Split { x: Value, parts: u16 },
+    /// A part of a tensor, `to` for each of `from` elements, as a view whose gradient is written into zeros of the whole.
+    Slice { x: Value, from: Shape, to: Shape },
+    /// The same by a list of indices, which copies.
+    Pick { x: Value, from: Shape, to: Shape },
+    /// Two parts of heads side by side again.
+    Join { x: Value, y: Value },
     /// Heads as a dimension of their own, transposed; `copies_back` where the gradient comes in another order, so that a
     /// copy brings it back.
     Heads { x: Value, copies_back: bool },
     /// Queries or keys rotated by their positions.
     Rotary { x: Value, cos: Value, sin: Value },
-    /// `scaled_dot_product_attention`; `is_grouped` where there are fewer heads of keys than of queries.
-    Sdpa { q: Value, k: Value, v: Value, is_grouped: bool, has_dropout: bool },
+    /// The same in pairs of neighbours, with rows of sines and cosines.
+    RotaryPairs { x: Value, rows: Value },
+    /// `scaled_dot_product_attention`.
+    Sdpa { q: Value, k: Value, v: Value, layout: HeadLayout },
+    /// The same with a mask that says for each pair whether it counts, which flash attention does not take;
+    /// `pads_mask` where the tokens of a sequence are no multiple of 8.
+    MaskedSdpa { q: Value, k: Value, v: Value, mask: Value, layout: HeadLayout, pads_mask: bool },
     /// Attention with scores and softmax in full; two results, the output and the weights.
-    EagerAttention { q: Value, k: Value, v: Value, mask: Value, layout: EagerLayout },
+    EagerAttention { q: Value, k: Value, v: Value, mask: Value, layout: HeadLayout },
+    /// Attention with scores that are divided in place, and a softmax in the type of the hidden state; two results.
+    ScoresInPlace { q: Value, k: Value, v: Value, mask: Value, hidden: Value, layout: HeadLayout },
+    /// Attention with scores of queries and keys in fp32; two results.
+    ScoresInFp32 { q: Value, k: Value, v: Value, mask: Value, layout: HeadLayout },
     /// SiLU.
     Silu { x: Value },
     /// GELU, one kernel.
@@ -77,6 +98,8 @@ pub enum Operator {
     Multiply { x: Value, y: Value },
     /// The sum of two values of one shape.
     Add { x: Value, y: Value },
+    /// The same, written into the first.
+    AddInPlace { x: Value, y: Value },
     /// The sum of a value and one that is the same for all sequences; `is_broadcast` where there are several.
     AddToEach { x: Value, y: Value, is_broadcast: bool },
     /// The product with a number.
@@ -95,11 +118,13 @@ pub enum Operator {
     CrossEntropy { logits: Value, labels: Value },
 }
 
-/// How heads lie in memory, which decides what eager attention copies, and what becomes of scores.
+/// How heads lie in memory, which decides what attention copies, and what becomes of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EagerLayout {
+pub struct HeadLayout {
     /// Whether a head of keys stands for several of queries.
     pub is_grouped: bool,
+    /// Whether the queries of a head lie one after another, and its keys, as the output of flash attention does then.
+    pub is_by_head: bool,
     /// Whether there is one head of keys.
     pub has_one_key_head: bool,
     /// Whether there is one head of queries.
@@ -121,22 +146,30 @@ impl Operator {
             Self::Embedding { .. } => "PyTorch 2.15, EmbeddingBackwardKernel.cu",
             Self::PositionIds => "transformers 5.23.0, modeling_llama.py LlamaModel.forward",
             Self::RotaryTable { .. } => "transformers 5.23.0, modeling_llama.py LlamaRotaryEmbedding.forward",
-            Self::CausalMask { .. } => "transformers 5.23.0, masking_utils.py create_causal_mask",
+            Self::SinusoidRows { .. } | Self::ScoresInFp32 { .. } => {
+                "transformers 5.23.0, modeling_gptj.py GPTJAttention.forward"
+            }
+            Self::RotaryPairs { .. } => "transformers 5.23.0, modeling_gptj.py apply_rotary_pos_emb",
+            Self::CausalMask { .. } | Self::BooleanMask => "transformers 5.23.0, masking_utils.py create_causal_mask",
             Self::RmsNorm { .. } => "transformers 5.23.0, modeling_llama.py LlamaRMSNorm.forward",
             Self::LayerNorm { .. } => "PyTorch 2.15, derivatives.yaml native_layer_norm",
             Self::Linear { .. } => "PyTorch 2.15, derivatives.yaml mm and addmm",
             Self::Adapted { .. } => "peft 0.21.2, tuners/lora/layer.py Linear.forward",
             Self::Split { .. } => "PyTorch 2.15, derivatives.yaml split",
+            Self::Pick { .. } => "PyTorch 2.15, derivatives.yaml index",
+            Self::Slice { .. } => "PyTorch 2.15, derivatives.yaml slice",
+            Self::Join { .. } => "PyTorch 2.15, derivatives.yaml cat",
             Self::Heads { .. } => "PyTorch 2.15, derivatives.yaml transpose and view",
             Self::Rotary { .. } => "transformers 5.23.0, modeling_llama.py apply_rotary_pos_emb",
-            Self::Sdpa { .. } => "PyTorch 2.15, flash_api.cpp and mem_eff_attention",
+            Self::ScoresInPlace { .. } => "transformers 5.23.0, modeling_falcon.py FalconAttention.forward",
+            Self::Sdpa { .. } | Self::MaskedSdpa { .. } => "PyTorch 2.15, flash_api.cpp and mem_eff_attention",
             Self::EagerAttention { .. } => "transformers 5.23.0, modeling_llama.py eager_attention_forward",
             Self::Silu { .. } => "PyTorch 2.15, derivatives.yaml silu",
             Self::Gelu { .. } => "PyTorch 2.15, derivatives.yaml gelu",
             Self::Relu { .. } | Self::Tanh { .. } => "PyTorch 2.15, derivatives.yaml relu and tanh",
             Self::GeluTanh { .. } => "transformers 5.23.0, activations.py NewGELUActivation",
             Self::Multiply { .. } => "PyTorch 2.15, derivatives.yaml mul",
-            Self::Add { .. } | Self::AddToEach { .. } => "PyTorch 2.15, derivatives.yaml add",
+            Self::Add { .. } | Self::AddInPlace { .. } | Self::AddToEach { .. } => "PyTorch 2.15, derivatives.yaml add",
             Self::CountedPositions | Self::OffsetPositions { .. } => {
                 "transformers 5.23.0, modeling_opt.py OPTDecoder.forward"
             }
@@ -151,7 +184,7 @@ impl Operator {
     /// The values that it is given, in order.
     pub fn inputs(&self) -> Vec<Value> {
         match *self {
-            Self::PositionIds | Self::CountedPositions => vec![],
+            Self::PositionIds | Self::CountedPositions | Self::BooleanMask => vec![],
             Self::Embedding { ids: x, .. }
             | Self::RotaryTable { positions: x, .. }
             | Self::CausalMask { embedded: x, .. }
@@ -161,6 +194,8 @@ impl Operator {
             | Self::Adapted { x, .. }
             | Self::Split { x, .. }
             | Self::Heads { x, .. }
+            | Self::Slice { x, .. }
+            | Self::Pick { x, .. }
             | Self::Silu { x }
             | Self::Gelu { x }
             | Self::Relu { x }
@@ -171,20 +206,32 @@ impl Operator {
             | Self::OffsetPositions { x }
             | Self::Tanh { x }
             | Self::Float { x } => vec![x],
-            Self::Multiply { x, y }
+            Self::SinusoidRows { positions: x, like: y, .. }
+            | Self::RotaryPairs { x, rows: y }
+            | Self::Multiply { x, y }
+            | Self::Join { x, y }
+            | Self::AddInPlace { x, y }
             | Self::Add { x, y }
             | Self::AddToEach { x, y, .. }
             | Self::CastLike { x, like: y }
             | Self::CrossEntropy { logits: x, labels: y } => vec![x, y],
             Self::Rotary { x: q, cos: k, sin: v } | Self::Sdpa { q, k, v, .. } => vec![q, k, v],
-            Self::EagerAttention { q, k, v, mask, .. } => vec![q, k, v, mask],
+            Self::EagerAttention { q, k, v, mask, .. }
+            | Self::ScoresInFp32 { q, k, v, mask, .. }
+            | Self::MaskedSdpa { q, k, v, mask, .. } => vec![q, k, v, mask],
+            Self::ScoresInPlace { q, k, v, mask, hidden, .. } => vec![q, k, v, mask, hidden],
         }
     }
 
     /// How many values it puts out.
     pub const fn results(&self) -> u16 {
         match *self {
-            Self::RotaryTable { .. } | Self::EagerAttention { .. } | Self::CountedPositions => 2,
+            Self::SinusoidRows { .. } => 3,
+            Self::RotaryTable { .. }
+            | Self::EagerAttention { .. }
+            | Self::ScoresInPlace { .. }
+            | Self::ScoresInFp32 { .. }
+            | Self::CountedPositions => 2,
             Self::Split { parts, .. } => parts,
             _ => 1,
         }
@@ -200,6 +247,12 @@ impl Operator {
             Self::RotaryTable { positions, width, dtype } => {
                 return rotary::table(to, to.slot(positions), width, dtype).into();
             }
+            Self::SinusoidRows { positions, like, rows, width } => {
+                let dtype = to.form(to.slot(like)).dtype;
+                return rotary::sinusoid_rows(to, to.slot(positions), dtype, rows, width).into();
+            }
+            Self::RotaryPairs { x, rows } => rotary::in_pairs(to, to.slot(x), to.slot(rows)),
+            Self::BooleanMask => attention::boolean_mask(to, false),
             Self::CausalMask { embedded, has_window } => attention::causal_mask(to, to.slot(embedded), has_window),
             Self::RmsNorm { x, width, weighting } => norm::rms_norm(to, to.slot(x), width, weighting),
             Self::LayerNorm { x, width } => norm::layer_norm(to, to.slot(x), width),
@@ -208,19 +261,31 @@ impl Operator {
                 linear::adapted(to, to.slot(x), from, into, product, adapter)
             }
             Self::Split { x, parts } => return attention::split(to, to.slot(x), parts),
+            Self::Slice { x, from, to: part } => attention::slice(to, to.slot(x), from, part),
+            Self::Pick { x, from, to: part } => attention::pick(to, to.slot(x), from, part),
+            Self::Join { x, y } => attention::join(to, to.slot(x), to.slot(y)),
             Self::Heads { x, copies_back } => attention::heads(to, to.slot(x), copies_back),
             Self::Rotary { x, cos, sin } => rotary::rotated(to, to.slot(x), to.slot(cos), to.slot(sin)),
-            Self::Sdpa { q, k, v, is_grouped, has_dropout } => {
-                attention::sdpa(to, [q, k, v].map(|x| to.slot(x)), is_grouped, has_dropout)
-            }
+            Self::Sdpa { q, k, v, layout } => attention::sdpa(to, [q, k, v].map(|x| to.slot(x)), layout),
             Self::EagerAttention { q, k, v, mask, layout } => {
                 return attention::eager(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout).into();
+            }
+            Self::MaskedSdpa { q, k, v, mask, layout, pads_mask } => {
+                attention::masked_sdpa(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout, pads_mask)
+            }
+            Self::ScoresInPlace { q, k, v, mask, hidden, layout } => {
+                let dtype = to.form(to.slot(hidden)).dtype;
+                return scores::in_place(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout, dtype).into();
+            }
+            Self::ScoresInFp32 { q, k, v, mask, layout } => {
+                return scores::in_fp32(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout).into();
             }
             Self::Silu { x } | Self::Gelu { x } => activation::of_input(to, to.slot(x)),
             Self::Relu { x } => activation::of_output(to, Part::Result, to.slot(x)),
             Self::GeluTanh { x } => activation::gelu_tanh(to, to.slot(x)),
             Self::Multiply { x, y } => activation::multiply(to, to.slot(x), to.slot(y)),
             Self::Add { x, y } => to.add(Part::Result, to.slot(x), to.slot(y)),
+            Self::AddInPlace { x, y } => to.add_in_place(to.slot(x), to.slot(y)),
             Self::AddToEach { x, y, is_broadcast } => embedding::add_to_each(to, to.slot(x), to.slot(y), is_broadcast),
             Self::Scale { x } => to.scale(Part::Result, to.slot(x)),
             Self::Dropout { x } => linear::dropout(to, to.slot(x)),

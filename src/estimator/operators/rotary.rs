@@ -56,3 +56,27 @@ fn times(k: &mut Lowering<'_>, part: Part, x: Slot, table: Slot) -> Slot {
     let call = k.kernel(part, form, &[x.into(), table.into()]);
     call.d_cast(0, SECOND, NewOf(Size::Of(form)), form.dtype).put()
 }
+
+/// `GPTJAttention.forward` looks positions up in a table of its own, of `width` sines and cosines a row, which it repeats
+/// for each of them; `gather` wants a position for each column.
+pub fn sinusoid_rows(k: &mut Lowering<'_>, positions: Slot, dtype: DType, rows: Shape, width: Shape) -> [Slot; 3] {
+    let table = Form::new(DType::Single, rows * width);
+    let copy = k.kernel(Part::Table, table, &[]).put();
+    let ids = Form { shape: k.form(positions).shape * width, ..k.form(positions) };
+    let ids = k.kernel(Part::Ids, ids, &[positions.into()]).put();
+    let whole = Form::new(DType::Single, k.form(ids).shape);
+    let gathered = k.kernel(Part::Result, whole, &[copy.into(), ids.into()]).put();
+    let is_wanted = dtype == DType::Single;
+    let found =
+        if is_wanted { gathered } else { k.kernel(Part::Result, whole.with_dtype(dtype), &[gathered.into()]).put() };
+    [found, copy, ids]
+}
+
+/// `apply_rotary_pos_emb` of modeling_gptj.py: each sine and cosine stands for two columns.
+pub fn in_pairs(k: &mut Lowering<'_>, x: Slot, rows: Slot) -> Slot {
+    let [sin, cos] = [0; 2].map(|_| k.kernel(Part::Table, k.form(rows), &[rows.into()]).put());
+    // Names of the function.
+    k.hold(sin);
+    k.hold(cos);
+    rotated(k, x, cos, sin)
+}

@@ -93,6 +93,8 @@ pub enum Size {
     Tiles {
         /// Rows of queries.
         rows: Shape,
+        /// Whether it computes in 16 bits.
+        is_half: bool,
     },
     /// CUB's scan of a row in fp32, which `cumsum` takes where there is one row alone (aten/src/ATen/native/cuda/
     /// ScanUtils.cuh): a state for each tile of 1,920 and 32 more, as recorded for 1 to 2²² elements.
@@ -134,7 +136,9 @@ impl Size {
                     splits => splits.saturating_mul(n(rows)).saturating_mul(n(columns)).saturating_mul(4),
                 }
             }
-            Self::Tiles { rows } => tiles(n(rows / S), widths.of(Width::Sequence), widths.of(Width::HeadDim)),
+            Self::Tiles { rows, is_half } => {
+                tiles(n(rows / S), widths.of(Width::Sequence), widths.of(Width::HeadDim), is_half)
+            }
             Self::RowScan if widths.of(Width::Batch) == 1 => {
                 let states = widths.of(Width::Sequence).div_ceil(1920).saturating_add(32).saturating_mul(8);
                 states.min(1 << 60).next_multiple_of(256) + 511
@@ -162,12 +166,17 @@ fn radix_sort(tokens: u64, rows: u64) -> u64 {
     keys.saturating_mul(2).saturating_add(2048 * digits).saturating_add(1024 * tokens.div_ceil(3840).min(1 << 40) + 511)
 }
 
-/// Bytes of the tiles into which memory-efficient attention adds up the gradient of queries.
-fn tiles(heads: u64, sequence: u64, head_dim: u64) -> u64 {
+/// Bytes of the tiles into which memory-efficient attention adds up gradients, as recorded for heads of 16 to 512 columns.
+fn tiles(heads: u64, sequence: u64, head_dim: u64, is_half: bool) -> u64 {
     let block = if head_dim <= 64 { 64 } else { 128 };
-    // A lock, a counter and a tile for each 64 columns.
-    let each = head_dim.div_ceil(64).min(1 << 32) * (16 + block * 64 * 4);
-    heads.saturating_mul(sequence.div_ceil(block)).saturating_mul(each)
+    let columns = if is_half && (65..=128).contains(&head_dim) { 128 } else { 64 };
+    // A lock, a counter and a tile for each 64 or 128 columns of the gradient of queries.
+    let each = head_dim.div_ceil(columns).min(1 << 32) * (16 + block * columns * 4);
+    let queries = sequence.div_ceil(block).saturating_mul(each);
+    // In 16 bits the gradients of long keys and values do not fit into registers and are added up in fp32.
+    let width = if is_half && head_dim > 128 { head_dim.div_ceil(128).min(1 << 32) * 128 } else { 0 };
+    let keys = sequence.div_ceil(64).saturating_mul(64 * 4).saturating_mul(2 * width);
+    heads.saturating_mul(queries.saturating_add(keys))
 }
 
 /// Parts into which flash attention splits the keys of `heads` heads and sequences.

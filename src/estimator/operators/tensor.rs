@@ -43,6 +43,8 @@ names! {
         QueryScale "queries, scaled",
         QueryNorm "norm of queries",
         KeyNorm "norm of keys",
+        QueryParts "parts of queries",
+        KeyParts "parts of keys",
         QueryRotary "rotary of queries",
         KeyRotary "rotary of keys",
         Attention "attention",
@@ -72,6 +74,7 @@ names! {
     Part {
         Weight "weights",
         Bias "bias",
+        Buffer "buffer",
         AdapterA "adapter A",
         AdapterB "adapter B",
         WeightGradient "gradient of weights",
@@ -120,6 +123,9 @@ names! {
         ScoresScaled "scores, scaled",
         ScoresMasked "scores, masked",
         Softmax "softmax",
+        MaskPadded "mask in numbers, padded",
+        MaskInNumbers "mask in numbers",
+        Joined "parts joined",
         LogSumExp "log-sum-exp",
         RandomState "random state",
         LogSoftmax "log-softmax",
@@ -184,7 +190,9 @@ impl Tensor {
     /// The kind of memory that it takes.
     pub const fn kind(&self) -> Kind {
         match (self.place, self.part) {
-            (_, Part::Weight | Part::Bias | Part::AdapterA | Part::AdapterB | Part::Code) => Kind::Parameters,
+            (_, Part::Weight | Part::Bias | Part::Buffer | Part::AdapterA | Part::AdapterB | Part::Code) => {
+                Kind::Parameters
+            }
             (_, Part::WeightGradient) => Kind::Gradients,
             (_, Part::FirstMoment | Part::SecondMoment | Part::StepCount) => Kind::Optimizer,
             (_, Part::Ids) => Kind::Batch,

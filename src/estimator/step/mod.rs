@@ -78,7 +78,7 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let one = own(Place::Loss, Part::Gradient, Size::Bytes(4), source);
     let constants = model.constants.iter();
     let constants: Vec<_> = constants.map(|tensor| own(tensor.place, tensor.part, tensor.size, source)).collect();
-    let stages = stages(model, &programs, depth);
+    let stages = stages(model, &programs, &registry, depth);
     let count = stages.iter().flat_map(|stage| &stage.instances).map(|instance| instance.weights.len()).sum();
     let mut play = Play { tape: Tape::new(count), model, plan, stages: &stages };
 
@@ -110,7 +110,7 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
 }
 
 /// All stages of a model, its weights numbered in order.
-fn stages<'p>(model: &Model, programs: &'p Programs, depth: Depth) -> Vec<Stage<'p>> {
+fn stages<'p>(model: &Model, programs: &'p Programs, registry: &Registry, depth: Depth) -> Vec<Stage<'p>> {
     let mut numbers = 0..;
     let mut stage = |programs: &'p [Program], times| {
         let instance = |program: &'p Program| Instance {
@@ -129,9 +129,13 @@ fn stages<'p>(model: &Model, programs: &'p Programs, depth: Depth) -> Vec<Stage<
     }
     let mut last = stage(&programs.closing, 1);
     if model.is_tied {
-        let head = programs.closing[0].weights.len() - 1;
         // The head's matrix is the embedding's, the first of all.
-        last.instances[0].weights[head] = EMBEDDING;
+        let is_head = |id: &TensorId| {
+            let tensor = registry.tensor(*id);
+            (tensor.place, tensor.part) == (Place::Head, Part::Weight)
+        };
+        let weights = programs.closing[0].weights.iter().zip(&mut last.instances[0].weights);
+        weights.filter(|(weight, _)| weight.values.iter().any(is_head)).for_each(|(_, number)| *number = EMBEDDING);
     }
     all.push(last);
     all
@@ -238,6 +242,8 @@ impl<'p> Play<'p> {
         let begun = tape.run(&first.instances[0], &[ids]);
         let (shared, names) = begun[1..].split_at(self.model.shared);
         let mut x = begun[0];
+        // What the model's function keeps of a layer until the next one is done.
+        let mut kept: Vec<Value> = Vec::new();
         for Stage { instances, times } in between {
             x = tape.repeat_both_ways(*times, |tape| {
                 instances.iter().fold(x, |x, instance| {
@@ -247,14 +253,16 @@ impl<'p> Play<'p> {
                     } else {
                         tape.run(instance, &arguments)
                     };
+                    kept.drain(..).for_each(|before| tape.release(before.storage));
                     tape.release(x.storage);
+                    kept.extend(results.iter().skip(1));
                     results.first().copied().unwrap_or(x)
                 })
             });
         }
         tape.mark(Moment::Loss);
         tape.on_the_way_back(Event::Mark(Moment::Backward));
-        let arguments = [&[x], shared, names, &[ids]].concat();
+        let arguments = [&[x], shared, names, &kept, &[ids]].concat();
         let results = tape.run(&last.instances[0], &arguments);
         tape.end_autocast();
         tape.mark(Moment::LossBackward);

@@ -14,7 +14,7 @@ use std::ops::{Add, Sub};
 use serde::Serialize;
 
 pub use dtype::DType;
-pub use shape::{B, D, D32, F, H, K, N, P, R, S, S32, S128, Shape, V, Width, Widths};
+pub use shape::{B, D, D32, F, H, K, N, NKV, P, R, ROT, S, S8, S32, S128, Shape, UNROT, V, Width, Widths};
 
 /// A quantity of memory, in bytes.
 ///

@@ -26,6 +26,8 @@ widths! {
     Sequence, S = "S";
     /// Tokens of a sequence, up to a multiple of 128: rows of flash attention's sums in the backward pass.
     SequenceBy128, S128 = "S₁₂₈";
+    /// Tokens of a sequence, up to a multiple of 8: columns of a mask of memory-efficient attention.
+    SequenceBy8, S8 = "S₈";
     /// Tokens of a sequence, up to a multiple of 32: rows of the sums of memory-efficient attention.
     SequenceBy32, S32 = "S₃₂";
     /// Width of the residual stream.
@@ -34,10 +36,16 @@ widths! {
     Heads, N = "n";
     /// Heads of keys and values.
     KvHeads, K = "k";
+    /// Heads of queries, keys and values together, as one matrix puts them out.
+    PackedHeads, NKV = "n_qkv";
     /// Width of a head.
     HeadDim, D = "d";
     /// Width of a head, up to a multiple of 32 as flash attention pads it.
     HeadDimBy32, D32 = "d₃₂";
+    /// The part of a head that is rotated by its position.
+    Rotated, ROT = "d_rot";
+    /// The rest of it, where that is not the whole.
+    Unrotated, UNROT = "d_pass";
     /// Inner width of the feed-forward block.
     FeedForward, F = "f";
     /// Entries of the vocabulary.
@@ -141,11 +149,15 @@ impl Widths {
         let given = named.iter().fold(Self { values: [1; COUNT] }, |widths, &(width, value)| widths.with(width, value));
         let head = given.of(Width::HeadDim);
         // csrc/flash_attn/flash_api.cpp of PyTorch 2.15: `mha_bwd` rounds rows to 128, and heads of more than 192 take
-        // kernels of 256 columns; mem_eff_attention's kernel_forward.h aligns its sums to 32 rows.
+        // kernels of 256 columns; mem_eff_attention's kernel_forward.h aligns its sums to 32 rows; `pad_bias` of
+        // transformers/attention.cpp pads masks to 8 columns.
         given
             .with(Width::Sequence, sequence)
             .with(Width::SequenceBy128, sequence.next_multiple_of(128))
+            .with(Width::SequenceBy8, sequence.next_multiple_of(8))
             .with(Width::SequenceBy32, sequence.next_multiple_of(32))
+            .with(Width::PackedHeads, given.of(Width::Heads).saturating_add(given.of(Width::KvHeads).saturating_mul(2)))
+            .with(Width::Unrotated, head.saturating_sub(given.of(Width::Rotated)))
             .with(Width::HeadDimBy32, if head <= 192 { head.next_multiple_of(32) } else { 256 })
     }
 

@@ -1,0 +1,76 @@
+//! The stack of Phi-1.5 and Phi-2 (transformers 5.23.0, models/phi/modeling_phi.py): attention and feed-forward block side
+//! by side behind one norm, and a part of each head rotated.
+
+use super::Block;
+use super::decoder::{Parts, Stack, frequencies};
+use super::neox::{self, Turned, with_bias};
+use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
+use crate::estimator::operators::{Form, Operator, Place, Product, Value};
+use crate::estimator::scenario::Model;
+use crate::estimator::units::{D, H, K, N, ROT, Shape};
+
+/// Whether a model's layers are like those of Phi-1.5.
+pub fn is_like(model: &Model) -> bool {
+    (model.norm, model.norms, model.mlp, model.position) == (Norm::LayerNorm, 1, Mlp::GeluTanh, Position::PartialRotary)
+        && (model.packing, model.softmax) == (Packing::Separate, Softmax::Full)
+        && (model.parallel, model.soft_cap) == (Switch::On, Switch::Off)
+        && (model.bias, model.qk_norm) == (Bias::All, QkNorm::Off)
+}
+
+/// Its layers, with what comes before them.
+pub fn stack(parts: &Parts<'_>) -> Stack {
+    let shared = neox::shared(parts);
+    Stack {
+        opening: neox::opening(parts),
+        kept: None,
+        layers: parts.equal_layers(layer(parts, &shared)),
+        shared,
+        // `inputs_embeds`.
+        names: vec![parts.residual()],
+        final_norm: |x| Operator::LayerNorm { x, width: H },
+        head: Product::LinearWithBias,
+        constants: frequencies(ROT),
+        declares_norm_first: false,
+        // `partial_rotary_factor` is 0.5 of 64 in Phi-1.5 and 0.4 of 80 in Phi-2.
+        rotated: parts.model.head_dim.min(32),
+    }
+}
+
+/// `PhiDecoderLayer.forward`, and the functions that it calls.
+fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
+    let (mut block, arguments) = Block::new(&[&[parts.residual()], shared].concat());
+    let (x, cos, sin, mask) = (arguments[0], arguments[2], arguments[3], arguments.get(4).copied());
+    let h = block.add(Place::AttentionNorm, Operator::LayerNorm { x, width: H });
+    let q = heads(parts, &mut block, Place::Query, h, N, parts.model.heads);
+    let k = heads(parts, &mut block, Place::Key, h, K, parts.model.kv_heads);
+    let v = heads(parts, &mut block, Place::Value, h, K, parts.model.kv_heads);
+    let Turned { parts: turned, whole } = neox::turned(&mut block, [q, k], [cos, sin]);
+    let (a, weights) = parts.attention(&mut block, [whole[0], whole[1], v], mask, parts.head_layout(true));
+    let o = block.add(Place::AttentionOutput, with_bias(a, N * D, H));
+    // `query_pass` and `key_pass` are views of what was not rotated.
+    block.named(&[q, k, v]);
+    block.named(&turned);
+    block.named(&whole);
+    let down = neox::mlp(&mut block, h, |x| Operator::GeluTanh { x });
+    let sum = block.add(Place::AttentionAdd, Operator::Add { x: o, y: down });
+    let out = block.add(Place::MlpAdd, Operator::Add { x: sum, y: x });
+    block.named(&[h, o, down]);
+    block.named(weights.as_slice());
+    block.giving(&[out]).declaring(&[
+        Place::Query,
+        Place::Key,
+        Place::Value,
+        Place::AttentionOutput,
+        Place::Up,
+        Place::Down,
+        Place::AttentionNorm,
+    ])
+}
+
+/// A product of the hidden state with a bias, in heads. The gradients of queries and keys come out of zeros in the order of
+/// the heads, those of values out of eager attention.
+fn heads(parts: &Parts<'_>, block: &mut Block, place: Place, h: Value, heads: Shape, count: u32) -> Value {
+    let x = block.add(place, with_bias(h, H, heads * D));
+    let copies_back = count > 1 && (place != Place::Value || parts.is_eager());
+    block.add(place, Operator::Heads { x, copies_back })
+}

@@ -1,0 +1,88 @@
+//! Attention with scores in full, as classes of models of their own spell it out.
+
+use super::HeadLayout;
+use super::attention::{add_mask, bmm, repeated};
+use super::kernel::Effect::{Brief, New, PassView};
+use super::kernel::{NOTHING, OUTPUT, Slot};
+use super::lowering::Lowering;
+use super::size::Size;
+use super::tensor::{Form, Part};
+use crate::estimator::units::{D, DType, S};
+
+/// `FalconAttention.forward` between heads and output matrix: scores are divided in place, and `F.softmax` takes a type.
+/// Where there is one head of keys, `matmul` expands it.
+pub fn in_place(
+    k: &mut Lowering<'_>,
+    [q, key, v]: [Slot; 3],
+    mask: Slot,
+    layout: HeadLayout,
+    dtype: DType,
+) -> [Slot; 2] {
+    let form = k.form(q);
+    let is_apart = layout.has_several_sequences && !layout.has_one_head;
+    let expanded = |k: &mut Lowering<'_>, x: Slot| {
+        let x = if layout.is_grouped { repeated(k, x, form.shape, true) } else { x };
+        if is_apart { k.copy(Part::Copied, x) } else { x }
+    };
+    let low_keys = k.autocast(key);
+    let low_queries = k.autocast(q);
+    let first = if is_apart { k.copy(Part::Copied, low_queries) } else { low_queries };
+    let second = expanded(k, low_keys);
+    let scores = Form { shape: form.shape / D * S, ..k.form(low_queries) };
+    let raw = bmm(k, Part::Scores, first, second, scores);
+    [low_queries, low_keys].into_iter().for_each(|low| k.hold_until(low, raw));
+    let scaled = k.in_place(scores, &[raw.into()]).d(0, NOTHING, &[New]).put();
+    let masked = add_mask(k, scaled, mask);
+    let wide = k.cast(Part::InFp32, masked, dtype);
+    let whole = k.form(wide);
+    let softmax = k.kernel(Part::Softmax, whole, &[wide.into()]);
+    let softmax = softmax.d(0, OUTPUT, &[New, Brief(Size::Of(whole))]).put();
+    // `attention_scores` is the name of the scores until then.
+    [raw, scaled].into_iter().for_each(|name| k.hold_until(name, softmax));
+    let low_values = k.autocast(v);
+    let first = k.autocast(softmax);
+    let second = expanded(k, low_values);
+    let out = bmm(k, Part::Result, first, second, Form { dtype: k.form(first).dtype, ..form });
+    [first, low_values].into_iter().for_each(|low| k.hold_until(low, out));
+    [joined_heads(k, out, layout), softmax]
+}
+
+/// `GPTJAttention._attn`: queries and keys go to fp32, and the softmax is taken in the type of the masked scores, in fp32
+/// under autocast.
+pub fn in_fp32(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: HeadLayout) -> [Slot; 2] {
+    let form = k.form(q);
+    let is_apart = layout.has_several_sequences && !layout.has_one_head;
+    let in_order = |k: &mut Lowering<'_>, x| if is_apart { k.copy(Part::Copied, x) } else { x };
+    let [queries, keys] = [q, key].map(|x| k.cast(Part::InFp32, x, DType::Single));
+    let low_keys = k.autocast(keys);
+    let low_queries = k.autocast(queries);
+    let first = in_order(k, low_queries);
+    let second = in_order(k, low_keys);
+    let raw = bmm(k, Part::Scores, first, second, Form { shape: form.shape / D * S, ..k.form(first) });
+    let scaled = k.scale(Part::ScoresScaled, raw);
+    let masked = add_mask(k, scaled, mask);
+    let wide = if k.types.autocast.is_some() { k.cast(Part::InFp32, masked, DType::Single) } else { masked };
+    let whole = k.form(wide);
+    let softmax = k.kernel(Part::Softmax, whole, &[wide.into()]);
+    let softmax = softmax.d(0, OUTPUT, &[New, Brief(Size::Of(whole))]).put();
+    let weights = k.cast(Part::InHalf, softmax, k.form(v).dtype);
+    let low_values = k.autocast(v);
+    let first = k.autocast(weights);
+    let second = in_order(k, low_values);
+    let out = bmm(k, Part::Result, first, second, Form { dtype: k.form(first).dtype, ..form });
+    // Names of the function, then arguments of products.
+    [queries, keys].into_iter().for_each(|name| k.hold_until(name, out));
+    k.hold_until(masked, softmax);
+    [low_queries, low_keys].into_iter().for_each(|low| k.hold_until(low, raw));
+    [first, low_values].into_iter().for_each(|low| k.hold_until(low, out));
+    [joined_heads(k, out, layout), weights]
+}
+
+/// `.permute(0, 2, 1, 3)` and a copy in that order, which one head has already.
+fn joined_heads(k: &mut Lowering<'_>, out: Slot, layout: HeadLayout) -> Slot {
+    if layout.has_one_head {
+        return out;
+    }
+    let back = if layout.has_several_sequences { New } else { PassView };
+    k.kernel(Part::Copied, k.form(out), &[out.into()]).d(0, NOTHING, &[back]).put()
+}
