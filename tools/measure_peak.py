@@ -90,7 +90,7 @@ OWN = {
     "gpt-j-6b": "hidden=4096&layers=28&heads=16&kv=16&head_dim=256&ffn=16384&vocab=50400&tied=off&mlp=gelu-tanh&norms=1&parallel=on&position=rotary-part",
     "opt-1.3b": "hidden=2048&layers=24&heads=32&kv=32&head_dim=64&ffn=8192&vocab=50272&mlp=relu&position=learned&positions=2050",
     "starcoder2-7b": "hidden=4608&layers=32&heads=36&kv=4&head_dim=128&ffn=18432&vocab=49152&position=rotary",
-    "roberta-base": "hidden=768&layers=12&heads=12&kv=12&head_dim=64&ffn=3072&vocab=50265&position=learned&positions=515",
+    "roberta-base": "hidden=768&layers=12&heads=12&kv=12&head_dim=64&ffn=3072&vocab=50265&softmax=scores&position=learned&positions=514&pos_spare=2",
 }
 
 # The scenario's words for what a run does, as the link and the command line take them.

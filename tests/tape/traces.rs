@@ -10,14 +10,7 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 
 /// Recorded rows that have no program yet, and why.
-const REFUSED: &[(&str, NotCounted)] = &[
-    ("bert-amp", NotCounted::Loss),
-    ("gemma-2-eager", NotCounted::Layer),
-    ("gpt2-amp-dropout", NotCounted::Dropout),
-    ("mixtral", NotCounted::Experts),
-    ("pythia", NotCounted::Layer),
-    ("qwen3-moe-amp-ckpt", NotCounted::Experts),
-];
+const REFUSED: &[(&str, NotCounted)] = &[("mixtral", NotCounted::Experts), ("qwen3-moe-amp-ckpt", NotCounted::Experts)];
 
 /// An allocation, or a free of the allocation of a number.
 #[derive(Clone, Debug)]

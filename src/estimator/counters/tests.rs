@@ -6,8 +6,8 @@ use proptest::sample::select;
 use super::{Alive, Caching, OutOfMemory, Peak, Replayed};
 use crate::estimator::bounds::Field;
 use crate::estimator::choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, Logits, Precision, Recomputation, Segments, StepKernel,
-    Switch,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, Logits, LossHead, Optimizer, Precision, Recomputation,
+    Segments, StepKernel, Switch,
 };
 use crate::estimator::engines;
 use crate::estimator::operators::{Kind, Part, Place};
@@ -36,18 +36,27 @@ fn plain(model: &str) -> Scenario {
 prop_compose! {
     /// A step that may be played: every choice that changes its order, and widths of any size.
     fn any_step()(
-        model in select(vec!["gpt2", "tinyllama-1.1b", "llama-3.2-1b", "qwen2.5-0.5b", "qwen3-8b"]),
+        model in select(vec!["gpt2", "tinyllama-1.1b", "llama-3.2-1b", "qwen2.5-0.5b", "qwen3-8b", "bert-base"]),
         (precision, adapter, targets, dtype) in (
             select(vec![Precision::PureBf16, Precision::Autocast, Precision::Fp32]),
             select(vec![Adapter::None, Adapter::Lora, Adapter::LoraFp32]),
             select(vec![AdapterTargets::QueryValue, AdapterTargets::Attention, AdapterTargets::All]),
             select(vec![AdapterType::Full, AdapterType::Half]),
         ),
-        (recomputation, eager, dropped, kept, step) in (
+        (recomputation, eager, dropped, kept, optimizer, step) in (
             select(vec![Recomputation::None, Recomputation::Full]),
             any::<bool>(),
             any::<bool>(),
             any::<bool>(),
+            select(vec![
+                Optimizer::AdamW,
+                Optimizer::AdamW,
+                Optimizer::Adam8bit,
+                Optimizer::Adafactor,
+                Optimizer::AdafactorTorch,
+                Optimizer::Momentum,
+                Optimizer::Sgd,
+            ]),
             select(vec![StepKernel::Fused, StepKernel::Foreach, StepKernel::Loop]),
         ),
         (layers, micro_batches, batch) in (1..9_u32, 1..4_u32, 1..6_u32),
@@ -59,6 +68,12 @@ prop_compose! {
         (recipe.recomputation, recipe.step, recipe.micro_batches, recipe.batch) = (recomputation, step, micro_batches, batch);
         recipe.adapter_dropout = if dropped { Switch::On } else { Switch::Off };
         recipe.logits = if kept { Logits::Kept } else { Logits::Dropped };
+        recipe.optimizer = optimizer;
+        if model == "bert-base" {
+            recipe.adapter = Adapter::None;
+            recipe.loss = if kept { LossHead::MaskedLm } else { LossHead::Classifier };
+            recipe.dropout = if dropped { Switch::On } else { Switch::Off };
+        }
         if eager && model != "gpt2" {
             recipe.attention = AttentionKernel::Eager;
         }
@@ -107,7 +122,7 @@ proptest! {
         }
         for ((tensor, _), count) in trace.registry.all().zip(counts) {
             let stays = matches!(tensor.kind(), Kind::Parameters | Kind::Optimizer)
-                || matches!((tensor.place, tensor.part), (Place::RotaryTable, Part::Table) | (Place::Batch, Part::Ids));
+                || matches!((tensor.place, tensor.part), (_, Part::Table) | (Place::Batch, Part::Ids | Part::Labels));
             prop_assert!(count == 0 || stays && count > 0, "{:?} {}", tensor, count);
         }
     }

@@ -2,13 +2,16 @@
 //! plays them.
 
 mod adapters;
+mod optimizers;
 mod quantized;
 
+pub use optimizers::{Act, Name, Optimizer, Update};
+
 use crate::estimator::choice::{
-    Adapter, AdapterType, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method, Offload, Optimizer, Precision,
-    Recomputation, StepKernel, TaskKind, Unquantized,
+    Adapter, AdapterType, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method, Offload, Precision, Recomputation,
+    TaskKind, Unquantized,
 };
-use crate::estimator::models::{Call, Model, NotCounted, decoder};
+use crate::estimator::models::{Call, Model, NotCounted, network};
 use crate::estimator::operators::{Place, Types};
 use crate::estimator::scenario::{Recipe, Scenario};
 use crate::estimator::units::DType;
@@ -22,8 +25,8 @@ pub struct Plan {
     pub has_checkpoints: bool,
     /// How many micro-batches come before an optimizer step.
     pub micro_batches: u32,
-    /// How AdamW's step is carried out.
-    pub optimizer_step: StepKernel,
+    /// What updates the weights.
+    pub optimizer: Optimizer,
 }
 
 /// The model of a scenario as its training program runs it, and that program.
@@ -37,9 +40,11 @@ pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
         dtype,
         attention: recipe.attention,
         logits: recipe.logits,
+        loss: recipe.loss,
         has_dropout: recipe.dropout.is_on(),
+        has_autocast: recipe.precision == Precision::Autocast,
     };
-    let mut model = decoder(&scenario.model, call)?;
+    let mut model = network(&scenario.model, call)?;
     let is_frozen = recipe.adapter != Adapter::None;
     if recipe.adapter == Adapter::Qlora {
         quantized::quantize(&mut model);
@@ -59,7 +64,7 @@ pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
         types: Types { weights: dtype, autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half) },
         has_checkpoints,
         micro_batches: recipe.micro_batches,
-        optimizer_step: recipe.step,
+        optimizer: Optimizer::of(recipe.optimizer, recipe.step)?,
     };
     Ok((model, plan))
 }
@@ -77,6 +82,8 @@ fn weight_dtype(recipe: &Recipe) -> DType {
 fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let Scenario { recipe, cluster, .. } = scenario;
     let precision = matches!(recipe.precision, Precision::PureBf16 | Precision::Autocast | Precision::Fp32);
+    let is_encoder = matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
+    let is_loss = is_encoder || recipe.loss == LossHead::Plain;
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
         (cluster.gpus != 1, NotCounted::SeveralGpus),
@@ -89,8 +96,8 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (recipe.fp8 != Fp8::Off, NotCounted::Fp8),
         (recipe.kernels != Kernels::Eager, NotCounted::Kernels),
         (!matches!(recipe.recomputation, Recomputation::None | Recomputation::Full), NotCounted::Recomputation),
-        (recipe.loss != LossHead::Plain || recipe.logits == Logits::KeptFull, NotCounted::Loss),
-        (recipe.optimizer != Optimizer::AdamW || recipe.step == StepKernel::InBackward, NotCounted::Optimizer),
+        (!is_loss || recipe.logits == Logits::KeptFull, NotCounted::Loss),
+        (is_encoder && recipe.adapter != Adapter::None, NotCounted::AdaptersOfEncoders),
         (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),
     ];
     refused.into_iter().find(|(is_refused, _)| *is_refused).map(|(_, reason)| reason)

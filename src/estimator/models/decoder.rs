@@ -1,7 +1,7 @@
 //! Decoders: which class of transformers a model is built like, and what all of them have in common.
 
-use super::{Block, Model, NotCounted, Run, falcon, gemma, gpt2, gptj, llama, neox, olmo2, opt, phi, starcoder2};
-use crate::estimator::choice::{AttentionKernel, Logits, Softmax};
+use super::{Block, Model, NotCounted, Run, bert, falcon, gemma, gpt2, gptj, llama, neox, olmo2, opt, phi, starcoder2};
+use crate::estimator::choice::{AttentionKernel, Logits, LossHead, Softmax};
 use crate::estimator::operators::{Form, HeadLayout, Operator, Part, Place, Product, Size, Tensor, Value};
 use crate::estimator::scenario::{self, Experts, Latent};
 use crate::estimator::units::{B, DType, H, S, Shape, V, Width, Widths};
@@ -21,6 +21,10 @@ pub struct Call {
     pub has_dropout: bool,
     /// Whether the training loop holds on to the logits.
     pub logits: Logits,
+    /// The loss.
+    pub loss: LossHead,
+    /// Whether `torch.autocast` is on.
+    pub has_autocast: bool,
 }
 
 /// The layers of a model, with what comes before them.
@@ -47,43 +51,44 @@ pub struct Stack {
     pub declares_norm_first: bool,
 }
 
-/// A decoder of the numbers of a model.
-pub fn decoder(model: &scenario::Model, call: Call) -> Result<Model, NotCounted> {
+/// The blocks of a model, and what stands beside them.
+pub struct Built {
+    /// From token ids to the hidden state, what all layers are given, and names.
+    pub opening: Block,
+    /// The layers.
+    pub layers: Vec<Run>,
+    /// How many results of the opening, behind the hidden state, all layers are given.
+    pub shared: usize,
+    /// From the hidden state to the loss.
+    pub closing: Block,
+    /// Whether the head's matrix is that of the token embedding.
+    pub is_tied: bool,
+    /// How many columns of each head are rotated.
+    pub rotated: u32,
+    /// What is kept beside the weights as long as the model is.
+    pub constants: Vec<Tensor>,
+    /// Whether the class declares the norm behind the layers before them.
+    pub declares_norm_first: bool,
+    /// The labels, where they are no token ids.
+    pub labels: Option<Form>,
+    /// The type of the loss.
+    pub loss: DType,
+}
+
+/// A network of the numbers of a model: a decoder, or an encoder where the loss asks for one.
+pub fn network(model: &scenario::Model, call: Call) -> Result<Model, NotCounted> {
     refused(model).map_or(Ok(()), Err)?;
     let parts = Parts { model, call };
-    let has_dropout = gpt2::is_like(model) || opt::is_like(model);
-    if call.has_dropout && !has_dropout {
-        return Err(NotCounted::Dropout);
-    }
-    let stack = if llama::is_like(model) {
-        llama::stack(&parts)
-    } else if gpt2::is_like(model) {
-        gpt2::stack(&parts)
-    } else if gemma::is_like(model) {
-        gemma::stack(&parts)?
-    } else if olmo2::is_like(model) {
-        olmo2::stack(&parts)
-    } else if starcoder2::is_like(model) {
-        starcoder2::stack(&parts)
-    } else if opt::is_like(model) {
-        opt::stack(&parts)
-    } else if neox::is_like(model) {
-        neox::stack(&parts)
-    } else if gptj::is_like(model) {
-        gptj::stack(&parts)?
-    } else if phi::is_like(model) {
-        phi::stack(&parts)
-    } else if falcon::is_like(model) {
-        falcon::stack(&parts)
-    } else {
-        return Err(NotCounted::Layer);
+    let built = match call.loss {
+        LossHead::MaskedLm | LossHead::Classifier => bert::encoder(&parts)?,
+        _ => decoder(&parts)?,
     };
     let named = [
         (Width::Hidden, model.hidden),
         (Width::Heads, model.heads),
         (Width::KvHeads, model.kv_heads),
         (Width::HeadDim, model.head_dim),
-        (Width::Rotated, stack.rotated),
+        (Width::Rotated, built.rotated),
         (Width::FeedForward, model.feed_forward),
         (Width::Vocabulary, model.vocabulary),
         (Width::Positions, model.positions),
@@ -92,6 +97,50 @@ pub fn decoder(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
     Ok(Model {
         widths: Widths::new(u64::from(call.sequence), &named),
         dtype: call.dtype,
+        opening: built.opening,
+        layers: built.layers,
+        shared: built.shared,
+        closing: built.closing,
+        is_tied: built.is_tied,
+        constants: built.constants,
+        declares_norm_first: built.declares_norm_first,
+        labels: built.labels,
+        loss: built.loss,
+    })
+}
+
+/// A decoder, with a head for the next token.
+fn decoder(parts: &Parts<'_>) -> Result<Built, NotCounted> {
+    let model = parts.model;
+    let has_dropout = gpt2::is_like(model) || opt::is_like(model);
+    if parts.call.has_dropout && !has_dropout {
+        return Err(NotCounted::Dropout);
+    }
+    let stack = if llama::is_like(model) {
+        llama::stack(parts)
+    } else if gpt2::is_like(model) {
+        gpt2::stack(parts)
+    } else if gemma::is_like(model) {
+        gemma::stack(parts)?
+    } else if olmo2::is_like(model) {
+        olmo2::stack(parts)
+    } else if starcoder2::is_like(model) {
+        starcoder2::stack(parts)
+    } else if opt::is_like(model) {
+        opt::stack(parts)
+    } else if neox::is_like(model) {
+        neox::stack(parts)
+    } else if gptj::is_like(model) {
+        gptj::stack(parts)?
+    } else if phi::is_like(model) {
+        phi::stack(parts)
+    } else if falcon::is_like(model) {
+        falcon::stack(parts)
+    } else {
+        return Err(NotCounted::Layer);
+    };
+    Ok(Built {
+        rotated: stack.rotated,
         shared: stack.shared.len(),
         closing: parts.closing(&stack),
         opening: stack.opening,
@@ -99,6 +148,8 @@ pub fn decoder(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
         is_tied: model.tied_embeddings.is_on(),
         constants: stack.constants,
         declares_norm_first: stack.declares_norm_first,
+        labels: None,
+        loss: DType::Single,
     })
 }
 
@@ -187,6 +238,7 @@ impl Parts<'_> {
             has_several_sequences: self.call.has_several_sequences,
             is_capped: self.model.soft_cap.is_on(),
             has_wide_softmax: self.model.softmax == Softmax::Full,
+            casts_softmax_back: true,
             has_dropout: self.call.has_dropout,
         }
     }
@@ -199,7 +251,7 @@ impl Parts<'_> {
         mask: Option<Value>,
         layout: HeadLayout,
     ) -> (Value, Option<Value>) {
-        let Some(mask) = mask else {
+        if mask.is_none() {
             return (block.add(Place::Attention, Operator::Sdpa { q, k, v, layout }), None);
         };
         let [out, weights] = block.add_all(Place::Attention, Operator::EagerAttention { q, k, v, mask, layout });
@@ -225,9 +277,13 @@ impl Parts<'_> {
             logits = block.add(Place::Logits, Operator::Scale { x: logits });
         }
         let wide = block.add(Place::Logits, Operator::Float { x: logits });
-        let loss = block.add(Place::Loss, Operator::CrossEntropy { logits: wide, labels });
+        let loss = block.add(Place::Loss, Operator::CrossEntropy { logits: wide, labels, is_shifted: true });
         block.named(&[x, logits]);
-        let kept: &[_] = if self.call.logits == Logits::Kept { &[loss, logits] } else { &[loss] };
-        block.giving(kept)
+        block.giving(&self.kept(loss, logits))
+    }
+
+    /// What the training loop keeps of the loss and the logits.
+    pub fn kept(&self, loss: Value, logits: Value) -> Vec<Value> {
+        if self.call.logits == Logits::Kept { vec![loss, logits] } else { vec![loss] }
     }
 }

@@ -1,5 +1,6 @@
 //! Models as data: blocks of operators, and how often each block comes.
 
+mod bert;
 mod block;
 mod decoder;
 mod falcon;
@@ -15,10 +16,10 @@ mod phi;
 mod starcoder2;
 
 pub use block::{Application, Block};
-pub use decoder::{Call, decoder, tokens};
+pub use decoder::{Call, network, tokens};
 pub use not_counted::NotCounted;
 
-use crate::estimator::operators::{Part, Place, Registry, Tensor, Types, Weight};
+use crate::estimator::operators::{Form, Part, Place, Registry, Tensor, Types, Weight};
 use crate::estimator::units::{DType, Widths};
 
 /// Blocks that come `times` times in this order.
@@ -51,6 +52,10 @@ pub struct Model {
     pub constants: Vec<Tensor>,
     /// Whether the class declares the norm behind the layers before them.
     pub declares_norm_first: bool,
+    /// The labels, where they are no token ids.
+    pub labels: Option<Form>,
+    /// The type of the loss.
+    pub loss: DType,
 }
 
 impl Model {

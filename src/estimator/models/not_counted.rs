@@ -42,9 +42,9 @@ reasons! {
     /// Recomputation of parts.
     Recomputation = "only no recomputation and that of whole layers are played yet";
     /// Another loss.
-    Loss = "only the plain cross-entropy is played yet";
+    Loss = "only the plain cross-entropy, and masked words and classes of BERT, are played yet";
     /// Another optimizer.
-    Optimizer = "only AdamW is played yet";
+    Optimizer = "of optimizers, only AdamW, 8-bit Adam, Adafactor and SGD are played yet";
     /// Dropout in the blocks.
     Dropout = "dropout in the layers is not played yet";
     /// Weights of 8 bits.
@@ -55,6 +55,8 @@ reasons! {
     LatentAttention = "latent attention is not played yet";
     /// Images.
     Vision = "vision towers are not played yet";
+    /// Adapters in encoders.
+    AdaptersOfEncoders = "adapters in encoders of text are not played yet";
     /// Encoders.
     Encoder = "encoders are not played yet";
     /// Another kind of layer.

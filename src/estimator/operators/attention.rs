@@ -42,6 +42,12 @@ pub fn join(k: &mut Lowering<'_>, x: Slot, y: Slot) -> Slot {
     call.d_cast(0, NOTHING, PassView, dtype).d_cast(1, NOTHING, PassView, dtype).put()
 }
 
+/// `x[:, 0]`: a view. `select_backward` writes into zeros of the whole.
+pub fn first_token(k: &mut Lowering<'_>, x: Slot) -> Slot {
+    let form = k.form(x);
+    k.view(x, Form { shape: form.shape / S, ..form }).d(0, NOTHING, &[New]).put()
+}
+
 /// `view(…).transpose(1, 2)`. Where its gradient was made anew in the order of the heads, `reshape` copies it.
 pub fn heads(k: &mut Lowering<'_>, x: Slot, copies_back: bool) -> Slot {
     k.view(x, k.form(x)).d(0, NOTHING, &[if copies_back { New } else { PassView }]).put()
@@ -181,7 +187,7 @@ fn mask_in(k: &mut Lowering<'_>, seen: Slot, dtype: DType, part: Part) -> Slot {
 }
 
 /// `eager_attention_forward`: scores, mask, softmax in fp32 and two batched products.
-pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: HeadLayout) -> [Slot; 2] {
+pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Option<Slot>, layout: HeadLayout) -> [Slot; 2] {
     let HeadLayout { is_grouped, is_by_head, has_one_key_head, has_one_head, has_several_sequences, .. } = layout;
     let form = k.form(q);
     let [keys, values] = [key, v].map(|x| if is_grouped { repeated(k, x, form.shape, has_one_key_head) } else { x });
@@ -205,7 +211,7 @@ pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: H
     if layout.is_capped {
         scaled = soft_cap(k, scaled);
     }
-    let masked = add_mask(k, scaled, mask);
+    let masked = mask.map_or(scaled, |mask| add_mask(k, scaled, mask));
     // Autocast takes a softmax in fp32.
     let is_wide = layout.has_wide_softmax || k.types.autocast.is_some();
     let wide = if is_wide { k.cast(Part::InFp32, masked, DType::Single) } else { masked };
@@ -213,7 +219,7 @@ pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout: H
     let softmax = k.kernel(Part::Softmax, whole, &[wide.into()]);
     let softmax = softmax.d(0, OUTPUT, &[New, Brief(Size::Of(whole))]).put();
     // `.to(query.dtype)`.
-    let weights = k.cast(Part::InHalf, softmax, form.dtype);
+    let weights = if layout.casts_softmax_back { k.cast(Part::InHalf, softmax, form.dtype) } else { softmax };
     // `attn_weights` is the name of the masked scores until then, unless that of the softmax comes between.
     k.hold_until(masked, if layout.has_wide_softmax { weights } else { softmax });
     let weights = if layout.has_dropout { dropout(k, weights) } else { weights };

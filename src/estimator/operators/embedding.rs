@@ -1,7 +1,7 @@
 //! Embeddings of tokens and positions.
 
 use super::kernel::Effect::{Brief, Drop, New, Pass, Workspace};
-use super::kernel::{NOTHING, SECOND, Slot};
+use super::kernel::{Effect, NOTHING, SECOND, Slot};
 use super::lowering::{Lowering, Sum};
 use super::size::Size;
 use super::tensor::{Form, Part};
@@ -10,11 +10,47 @@ use crate::estimator::units::{B, DType, S, Shape};
 /// Rows of a table. With many ids `embedding_dense_backward` sorts them and adds up each row's segment of gradients
 /// (aten/src/ATen/native/cuda/EmbeddingBackwardKernel.cu).
 pub fn embedding(k: &mut Lowering<'_>, ids: Slot, rows: Shape, width: Shape) -> Slot {
+    // partial_segment_offset, grad_weight_per_segment.
     let tokens = k.form(ids).shape;
-    let weight = k.weight(Part::Weight, Form::new(k.types.weights, rows * width));
+    let partial = |dtype, shape| Workspace(Size::Partial { tokens, rows, each: Form::new(dtype, shape) });
+    let sums = [partial(DType::Long, Shape::ONE), partial(DType::Single, width)];
+    rows_of(k, ids, rows, width, &[], &sums)
+}
+
+/// The same for types of tokens: one row that stands for several sequences is copied for each, forward and backward. Where
+/// a table has few rows, partial sums are added to its gradient at once, of 16 bits to one in fp32, as recorded.
+pub fn of_types(k: &mut Lowering<'_>, types: Slot, rows: Shape, width: Shape, is_expanded: bool) -> Slot {
+    let all = Form::new(DType::Long, B * S);
+    let each = Form::new(DType::Long, Shape::ONE);
+    let partial = Workspace(Size::Partial { tokens: all.shape, rows, each });
+    let mut sums = vec![partial, partial];
+    if k.types.weights != DType::Single {
+        let sum = Form::new(DType::Single, rows * width);
+        sums.push(Workspace(Size::SortedSum { tokens: all.shape, sum }));
+    }
+    if !is_expanded {
+        return rows_of(k, types, rows, width, &[], &sums);
+    }
+    let types = k.view(types, all).put();
+    let copied = k.kernel(Part::Copied, all, &[types.into()]).put();
+    let out = rows_of(k, types, rows, width, &[Workspace(Size::Of(all))], &sums);
+    k.hold_until(copied, out);
+    out
+}
+
+/// Rows of a table, whose derivative does something before it begins, and has `sums` of segments.
+fn rows_of(
+    k: &mut Lowering<'_>,
+    ids: Slot,
+    rows: Shape,
+    width: Shape,
+    before: &[Effect<Size>],
+    sums: &[Effect<Size>],
+) -> Slot {
+    let tokens = k.form(ids).shape;
+    let weight = k.matrix(Part::Weight, k.types.weights, [rows, width]);
     let out = Form::new(k.types.weights, tokens * width);
     let sorting = |each, fixed| Size::Sorting { tokens, each, fixed };
-    let partial = |dtype, shape| Workspace(Size::Partial { tokens, rows, each: Form::new(dtype, shape) });
     let (each, one) = (Workspace(sorting(8, 0)), Workspace(sorting(0, 8)));
     let segment = Workspace(Size::Segments { tokens, rows });
     // sorted_indices, orig_indices and an arange that goes when they are sorted; then the gradient.
@@ -23,9 +59,7 @@ pub fn embedding(k: &mut Lowering<'_>, ids: Slot, rows: Shape, width: Shape) -> 
     let find = [each, one, each, Brief(sorting(0, 1279)), Drop(0)];
     // partials_per_segment, their offsets by a scan, num_of_partial_segments.
     let count = [segment, segment, Brief(Size::SegmentScan { tokens, rows }), one];
-    // partial_segment_offset, grad_weight_per_segment.
-    let sums = [partial(DType::Long, Shape::ONE), partial(DType::Single, width)];
-    let effects = [&sort[..], &find, &count, &sums].concat();
+    let effects = [before, &sort, &find, &count, sums].concat();
     k.kernel(Part::Result, out, &[weight, ids.into()]).d(0, SECOND, &effects).put()
 }
 
@@ -52,6 +86,38 @@ pub fn counted_positions(k: &mut Lowering<'_>) -> [Slot; 2] {
 /// `position_ids + self.offset` (`OPTLearnedPositionalEmbedding.forward`).
 pub fn offset_positions(k: &mut Lowering<'_>, x: Slot) -> Slot {
     k.kernel(Part::Ids, k.form(x), &[x.into()]).put()
+}
+
+/// Numbers of positions in a buffer of the model, which is there anyway.
+pub fn position_buffer(k: &mut Lowering<'_>) -> Slot {
+    k.kernel(Part::Ids, Form::new(DType::Long, S), &[]).sized(Part::Ids, Size::Bytes(0)).put()
+}
+
+/// `torch.gather` of a buffer.
+pub fn gather(k: &mut Lowering<'_>, x: Slot) -> Slot {
+    k.kernel(Part::Ids, k.form(x), &[x.into()]).put()
+}
+
+/// `create_position_ids_from_input_ids`: tokens that are no padding, counted.
+pub fn positions_of_ids(k: &mut Lowering<'_>, ids: Slot, is_one_sequence: bool) -> Slot {
+    let form = |dtype| Form::new(dtype, B * S);
+    let mut make = |part, dtype, from: Slot| k.kernel(part, form(dtype), &[from.into()]).put();
+    let is_token = make(Part::Mask, DType::Byte, ids);
+    let mask = make(Part::Mask, DType::Int, is_token);
+    // `cumsum` casts what it adds up, and has CUB scan one sequence (aten/src/ATen/native/cuda/ScanUtils.cuh).
+    let wide = Size::Of(form(DType::Long));
+    let call = k.kernel(Part::Counted, form(DType::Long), &[mask.into()]).workspace(wide);
+    let summed = if is_one_sequence { call.workspace(Size::Scan { elements: B * S }).put() } else { call.put() };
+    let mut make = |part, dtype, from: Slot| k.kernel(part, form(dtype), &[from.into()]).put();
+    let narrow = make(Part::Counted, DType::Int, summed);
+    let later = make(Part::Counted, DType::Int, narrow);
+    let counted = make(Part::Counted, DType::Int, later);
+    let long = make(Part::Ids, DType::Long, counted);
+    let out = make(Part::Ids, DType::Long, long);
+    // Names of the function.
+    k.hold(mask);
+    k.hold(counted);
+    out
 }
 
 /// The sum of a value and one that is the same for all sequences, whose gradient is summed up over them.

@@ -5,7 +5,8 @@
 
 use std::ops::BitOr;
 
-use super::tensor::{Form, TensorId};
+use super::tensor::{Form, Place, TensorId};
+use crate::estimator::units::Shape;
 
 /// A value of a program: what a kernel puts out, or an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -187,35 +188,22 @@ impl Kernel {
 /// A weight, with all tensors that belong to it.
 #[derive(Clone, Debug)]
 pub struct Weight {
+    /// The operator that it belongs to.
+    pub place: Place,
     /// Its elements.
     pub form: Form,
+    /// The last two dimensions of a matrix, or of a stack of matrices; `None` for a vector.
+    pub sides: Option<[Shape; 2]>,
     /// Its values: one tensor, or those of a packed weight.
     pub values: Vec<TensorId>,
     /// What peft makes of an adapter before it casts it to its own type.
     pub made: Option<TensorId>,
     /// Its gradient.
     pub gradient: TensorId,
-    /// What Adam keeps for it, and what its step takes.
-    pub states: Adam<TensorId>,
     /// Whether it is trained.
     pub is_trained: bool,
     /// Whether an engine added it to the model, as peft adds adapters.
     pub is_added: bool,
-}
-
-/// What Adam keeps for a weight, and what its step takes.
-#[derive(Clone, Copy, Debug)]
-pub struct Adam<T> {
-    /// The number of the step, in fp32.
-    pub count: T,
-    /// The running mean of gradients.
-    pub first: T,
-    /// The running mean of their squares.
-    pub second: T,
-    /// The root of that mean, where the step takes one.
-    pub root: T,
-    /// That root and ε, where the step takes both.
-    pub denominator: T,
 }
 
 /// A block, lowered to the kernels that PyTorch runs.

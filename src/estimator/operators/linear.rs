@@ -16,6 +16,8 @@ pub enum Product {
     Transposed,
     /// `torch.nn.Linear` with a bias: `addmm`.
     LinearWithBias,
+    /// The same whose bias is a weight of the module around it.
+    LinearWithOuterBias,
     /// `Conv1D` of transformers' pytorch_utils.py, as in GPT-2: `addmm` with the weight as it is.
     Conv1d,
     /// `Linear4bit` of bitsandbytes, with the weight in NormalFloat4 and its scales quantized once more.
@@ -30,7 +32,7 @@ impl Product {
     pub const fn in_4_bits(self) -> Self {
         match self {
             Self::Linear | Self::Transposed | Self::Nf4 => Self::Nf4,
-            Self::LinearWithBias | Self::Conv1d | Self::Nf4WithBias => Self::Nf4WithBias,
+            Self::LinearWithBias | Self::LinearWithOuterBias | Self::Conv1d | Self::Nf4WithBias => Self::Nf4WithBias,
         }
     }
 
@@ -58,12 +60,14 @@ pub fn linear(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Pr
     if product.is_in_4_bits() {
         return super::nf4::linear(k, x, from, to, product == Product::Nf4WithBias);
     }
-    let weight = k.weight(Part::Weight, Form::new(dtype, to * from));
+    let sides = if product == Product::Conv1d { [from, to] } else { [to, from] };
+    let weight = k.matrix(Part::Weight, dtype, sides);
     if let Product::Linear | Product::Transposed = product {
         let is_cached = is_trained && product == Product::Linear;
         return mm(k, Part::Result, x, weight, Matrix { from, to, dtype, is_cached });
     }
-    let bias = k.weight(Part::Bias, Form::new(dtype, to));
+    let bias = Form::new(dtype, to);
+    let bias = if product == Product::LinearWithOuterBias { k.outer_bias(bias) } else { k.weight(Part::Bias, bias) };
     // C++ evaluates the arguments of autocast's wrapper from the last to the first: of `addmm(bias, input, weight)` the
     // weight would be cast first. F.linear with a bias casts bias, weight and input in this order, as was recorded.
     let low = |k: &mut Lowering<'_>, weight, shape| autocast_weight(k, weight, Form::new(dtype, shape), is_trained);
@@ -135,11 +139,11 @@ pub fn adapted(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: P
     k.hold(x);
     let dropped = if has_dropout { dropout(k, x) } else { x };
     let matrix = Matrix { from, to: rank, dtype, is_cached: true };
-    let weight = k.adapter_weight(Part::AdapterA, Form::new(dtype, rank * from));
+    let weight = k.adapter_matrix(Part::AdapterA, dtype, [rank, from]);
     let inner = mm(k, Part::AdapterInner, dropped, weight, matrix);
     // An argument stays until the call is over, which may have cast it.
     k.hold_until(dropped, inner);
-    let weight = k.adapter_weight(Part::AdapterB, Form::new(dtype, to * rank));
+    let weight = k.adapter_matrix(Part::AdapterB, dtype, [to, rank]);
     let outer = mm(k, Part::AdapterOuter, inner, weight, Matrix { from: rank, to, ..matrix });
     // `* scaling`, a number: nothing is read again.
     let scaled = k.scale(Part::AdapterScaled, outer);

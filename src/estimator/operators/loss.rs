@@ -16,17 +16,23 @@ pub fn to(k: &mut Lowering<'_>, part: Part, x: Slot, dtype: DType) -> Slot {
     k.cast(part, x, dtype)
 }
 
-/// `ForCausalLMLoss`: labels are padded by one each and shifted, which copies those of several sequences; then
-/// `log_softmax` and `nll_loss`.
-pub fn cross_entropy(k: &mut Lowering<'_>, logits: Slot) -> Slot {
+/// `ForCausalLMLoss`: labels are padded by one each and shifted, which copies those of several sequences.
+pub fn of_next_tokens(k: &mut Lowering<'_>, logits: Slot) -> Slot {
     let labels = Form::new(DType::Long, B * S);
     let padded = k.kernel(Part::PaddedLabels, labels, &[]).sized(Part::PaddedLabels, Size::PaddedLabels).put();
     let target = k.kernel(Part::Labels, labels, &[padded.into()]).sized(Part::Labels, Size::ShiftedLabels).put();
     // Names of the function.
     k.hold(padded);
     k.hold(target);
+    cross_entropy(k, logits, target)
+}
+
+/// `cross_entropy`: `log_softmax` in the type of the logits, and `nll_loss`, which autocast runs in fp32
+/// (aten/src/ATen/autocast_mode.h).
+pub fn cross_entropy(k: &mut Lowering<'_>, logits: Slot, target: Slot) -> Slot {
     let log = k.kernel(Part::LogSoftmax, k.form(logits), &[logits.into()]).d(0, OUTPUT, &[New]).put();
-    let one = Form::new(DType::Single, Shape::ONE);
+    let log = if k.types.autocast.is_some() { k.cast(Part::InFp32, log, DType::Single) } else { log };
+    let one = Form::new(k.form(log).dtype, Shape::ONE);
     let call = k.kernel(Part::Result, one, &[log.into(), target.into()]).aside(Part::TotalWeight, Size::Of(one));
     call.d(0, FIRST | SECOND | ASIDES, &[New]).put()
 }

@@ -1,11 +1,11 @@
 //! A block on its way from operators to kernels.
 
 use super::Value;
-use super::kernel::{Adam, Aside, Conversion, Derivative, Effect, Kernel, Operand, Program, Reads, Slot, Weight};
+use super::kernel::{Aside, Conversion, Derivative, Effect, Kernel, Operand, Program, Reads, Slot, Weight};
 use super::size::Size;
 use super::tensor::{Form, Part, Place, Registry, Tensor, TensorId};
 use crate::estimator::models::Application;
-use crate::estimator::units::DType;
+use crate::estimator::units::{DType, Shape};
 
 /// In what types a block computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,10 +75,8 @@ impl<'r> Lowering<'r> {
 
     /// The program, its weights in the order of `declared` places.
     pub fn finish(mut self, results: &[Value], declared: &[Place]) -> Program {
-        let registry = &*self.registry;
         let rank = |weight: &Weight| {
-            let place = weight.values.first().map(|&id| registry.tensor(id).place);
-            let declared = place.and_then(|place| declared.iter().position(|of| *of == place));
+            let declared = declared.iter().position(|of| *of == weight.place);
             (weight.is_added, declared.unwrap_or(usize::MAX))
         };
         let mut order: Vec<_> = (0..self.program.weights.len()).collect();
@@ -128,37 +126,54 @@ impl<'r> Lowering<'r> {
         self.is_trained
     }
 
-    /// A weight of the model.
+    /// A vector of weights of the model.
     pub fn weight(&mut self, part: Part, form: Form) -> Operand {
-        self.any_weight(part, form, &[Size::Of(form)], self.is_trained, false)
+        self.any_weight(part, form, None, &[Size::Of(form)], self.is_trained, false)
     }
 
-    /// A weight of an adapter, which is trained.
-    pub fn adapter_weight(&mut self, part: Part, form: Form) -> Operand {
-        self.any_weight(part, form, &[Size::Of(form)], true, true)
+    /// The bias of a head, which is a weight of the module around it.
+    pub fn outer_bias(&mut self, form: Form) -> Operand {
+        let place = std::mem::replace(&mut self.place, Place::HeadBias);
+        let weight = self.weight(Part::Bias, form);
+        self.place = place;
+        weight
+    }
+
+    /// A matrix of the model, of so many rows and columns.
+    pub fn matrix(&mut self, part: Part, dtype: DType, sides: [Shape; 2]) -> Operand {
+        let form = Form::new(dtype, sides[0] * sides[1]);
+        self.any_weight(part, form, Some(sides), &[Size::Of(form)], self.is_trained, false)
+    }
+
+    /// A matrix of an adapter, which is trained.
+    pub fn adapter_matrix(&mut self, part: Part, dtype: DType, sides: [Shape; 2]) -> Operand {
+        let form = Form::new(dtype, sides[0] * sides[1]);
+        self.any_weight(part, form, Some(sides), &[Size::Of(form)], true, true)
     }
 
     /// A frozen weight of the model that is kept in several tensors. No kernel reads it as an operand.
     pub fn quantized_weight(&mut self, form: Form, sizes: &[Size]) {
-        self.any_weight(Part::Weight, form, sizes, false, false);
+        self.any_weight(Part::Weight, form, None, sizes, false, false);
     }
 
-    fn any_weight(&mut self, part: Part, form: Form, sizes: &[Size], is_trained: bool, is_added: bool) -> Operand {
-        let size = Size::Of(form);
+    fn any_weight(
+        &mut self,
+        part: Part,
+        form: Form,
+        sides: Option<[Shape; 2]>,
+        sizes: &[Size],
+        is_trained: bool,
+        is_added: bool,
+    ) -> Operand {
         let made = is_added && form.dtype != self.types.weights;
         let made = made.then(|| self.tensor(part, Size::Of(form.with_dtype(self.types.weights))));
         let weight = Weight {
+            place: self.place,
             form,
+            sides,
             values: sizes.iter().map(|&size| self.tensor(part, size)).collect(),
             made,
-            gradient: self.tensor(Part::WeightGradient, size),
-            states: Adam {
-                count: self.tensor(Part::StepCount, Size::Bytes(4)),
-                first: self.tensor(Part::FirstMoment, size),
-                second: self.tensor(Part::SecondMoment, size),
-                root: self.tensor(Part::SecondMomentRoot, size),
-                denominator: self.tensor(Part::Denominator, size),
-            },
+            gradient: self.tensor(Part::WeightGradient, Size::Of(form)),
             is_trained,
             is_added,
         };
@@ -356,9 +371,9 @@ impl Call<'_, '_> {
 #[derive(Clone, Copy, Debug)]
 pub struct Sum {
     /// Sums.
-    pub outputs: crate::estimator::units::Shape,
+    pub outputs: Shape,
     /// Elements of each.
-    pub inputs: crate::estimator::units::Shape,
+    pub inputs: Shape,
     /// Whether the elements of a sum lie side by side.
     pub fast: bool,
 }

@@ -22,7 +22,7 @@ pub use kernel::{
 pub use linear::{Adapter, Product};
 pub use lowering::{Lowering, Types};
 pub use norm::Weighting;
-pub use size::Size;
+pub use size::{CUBLAS, Size};
 pub use tensor::{Form, Kind, Part, Place, Registry, Tensor, TensorId};
 
 use crate::estimator::units::{DType, Shape};
@@ -37,12 +37,20 @@ pub struct Value(pub u16);
 pub enum Operator {
     /// Rows of a table for ids.
     Embedding { ids: Value, rows: Shape, width: Shape },
+    /// The same for types of tokens; `is_expanded` where one row of types stands for several sequences.
+    TypeEmbedding { types: Value, rows: Shape, width: Shape, is_expanded: bool },
     /// Numbers of the positions of a sequence.
     PositionIds,
     /// Ones for all tokens, and the number of each among them; two results.
     CountedPositions,
     /// Numbers of positions, each with an offset.
     OffsetPositions { x: Value },
+    /// The same from a buffer of the model.
+    PositionBuffer,
+    /// Numbers of the positions of all tokens that are no padding; `is_one_sequence` where they are counted as one.
+    PositionsOfIds { ids: Value, is_one_sequence: bool },
+    /// As many numbers of a buffer.
+    Gather { x: Value },
     /// Cosines and sines of positions, without a gradient; two results.
     RotaryTable { positions: Value, width: Shape, dtype: DType },
     /// Rows of a table of sines and cosines that each layer has as a buffer, for positions and in the type of another value;
@@ -81,11 +89,15 @@ pub enum Operator {
     /// `pads_mask` where the tokens of a sequence are no multiple of 8.
     MaskedSdpa { q: Value, k: Value, v: Value, mask: Value, layout: HeadLayout, pads_mask: bool },
     /// Attention with scores and softmax in full; two results, the output and the weights.
-    EagerAttention { q: Value, k: Value, v: Value, mask: Value, layout: HeadLayout },
+    EagerAttention { q: Value, k: Value, v: Value, mask: Option<Value>, layout: HeadLayout },
     /// Attention with scores that are divided in place, and a softmax in the type of the hidden state; two results.
     ScoresInPlace { q: Value, k: Value, v: Value, mask: Value, hidden: Value, layout: HeadLayout },
     /// Attention with scores of queries and keys in fp32; two results.
     ScoresInFp32 { q: Value, k: Value, v: Value, mask: Value, layout: HeadLayout },
+    /// The end of a function, whose names go; the value is the same.
+    Return { x: Value },
+    /// The first token of each sequence, as a view.
+    FirstToken { x: Value },
     /// SiLU.
     Silu { x: Value },
     /// GELU, one kernel.
@@ -114,8 +126,8 @@ pub enum Operator {
     Float { x: Value },
     /// The value in the type of another.
     CastLike { x: Value, like: Value },
-    /// Cross-entropy of logits in fp32, with labels that are shifted by one.
-    CrossEntropy { logits: Value, labels: Value },
+    /// Cross-entropy of logits; `is_shifted` where the labels are those of the next tokens.
+    CrossEntropy { logits: Value, labels: Value, is_shifted: bool },
 }
 
 /// How heads lie in memory, which decides what attention copies, and what becomes of scores.
@@ -135,6 +147,8 @@ pub struct HeadLayout {
     pub is_capped: bool,
     /// Whether the softmax is taken in fp32, whatever the type of the scores.
     pub has_wide_softmax: bool,
+    /// Whether a softmax goes back to the type of the queries before weights are dropped.
+    pub casts_softmax_back: bool,
     /// Whether weights pass a dropout.
     pub has_dropout: bool,
 }
@@ -143,7 +157,11 @@ impl Operator {
     /// Where its rule comes from.
     pub const fn source(&self) -> &'static str {
         match self {
-            Self::Embedding { .. } => "PyTorch 2.15, EmbeddingBackwardKernel.cu",
+            Self::Embedding { .. } | Self::TypeEmbedding { .. } => "PyTorch 2.15, EmbeddingBackwardKernel.cu",
+            Self::PositionBuffer | Self::Gather { .. } | Self::FirstToken { .. } | Self::Return { .. } => {
+                "transformers 5.23.0, modeling_bert.py BertModel.forward"
+            }
+            Self::PositionsOfIds { .. } => "transformers 5.23.0, modeling_roberta.py RobertaEmbeddings.forward",
             Self::PositionIds => "transformers 5.23.0, modeling_llama.py LlamaModel.forward",
             Self::RotaryTable { .. } => "transformers 5.23.0, modeling_llama.py LlamaRotaryEmbedding.forward",
             Self::SinusoidRows { .. } | Self::ScoresInFp32 { .. } => {
@@ -184,7 +202,7 @@ impl Operator {
     /// The values that it is given, in order.
     pub fn inputs(&self) -> Vec<Value> {
         match *self {
-            Self::PositionIds | Self::CountedPositions | Self::BooleanMask => vec![],
+            Self::PositionIds | Self::CountedPositions | Self::BooleanMask | Self::PositionBuffer => vec![],
             Self::Embedding { ids: x, .. }
             | Self::RotaryTable { positions: x, .. }
             | Self::CausalMask { embedded: x, .. }
@@ -196,6 +214,11 @@ impl Operator {
             | Self::Heads { x, .. }
             | Self::Slice { x, .. }
             | Self::Pick { x, .. }
+            | Self::TypeEmbedding { types: x, .. }
+            | Self::PositionsOfIds { ids: x, .. }
+            | Self::Gather { x }
+            | Self::Return { x }
+            | Self::FirstToken { x }
             | Self::Silu { x }
             | Self::Gelu { x }
             | Self::Relu { x }
@@ -214,11 +237,10 @@ impl Operator {
             | Self::Add { x, y }
             | Self::AddToEach { x, y, .. }
             | Self::CastLike { x, like: y }
-            | Self::CrossEntropy { logits: x, labels: y } => vec![x, y],
+            | Self::CrossEntropy { logits: x, labels: y, .. } => vec![x, y],
             Self::Rotary { x: q, cos: k, sin: v } | Self::Sdpa { q, k, v, .. } => vec![q, k, v],
-            Self::EagerAttention { q, k, v, mask, .. }
-            | Self::ScoresInFp32 { q, k, v, mask, .. }
-            | Self::MaskedSdpa { q, k, v, mask, .. } => vec![q, k, v, mask],
+            Self::EagerAttention { q, k, v, mask, .. } => [q, k, v].into_iter().chain(mask).collect(),
+            Self::ScoresInFp32 { q, k, v, mask, .. } | Self::MaskedSdpa { q, k, v, mask, .. } => vec![q, k, v, mask],
             Self::ScoresInPlace { q, k, v, mask, hidden, .. } => vec![q, k, v, mask, hidden],
         }
     }
@@ -241,6 +263,9 @@ impl Operator {
     pub fn lower(&self, to: &mut Lowering<'_>) -> Vec<Slot> {
         let result = match *self {
             Self::Embedding { ids, rows, width } => embedding::embedding(to, to.slot(ids), rows, width),
+            Self::TypeEmbedding { types, rows, width, is_expanded } => {
+                embedding::of_types(to, to.slot(types), rows, width, is_expanded)
+            }
             Self::PositionIds => embedding::position_ids(to),
             Self::CountedPositions => return embedding::counted_positions(to).into(),
             Self::OffsetPositions { x } => embedding::offset_positions(to, to.slot(x)),
@@ -255,6 +280,11 @@ impl Operator {
             Self::BooleanMask => attention::boolean_mask(to, false),
             Self::CausalMask { embedded, has_window } => attention::causal_mask(to, to.slot(embedded), has_window),
             Self::RmsNorm { x, width, weighting } => norm::rms_norm(to, to.slot(x), width, weighting),
+            Self::PositionBuffer => embedding::position_buffer(to),
+            Self::PositionsOfIds { ids, is_one_sequence } => {
+                embedding::positions_of_ids(to, to.slot(ids), is_one_sequence)
+            }
+            Self::Gather { x } => embedding::gather(to, to.slot(x)),
             Self::LayerNorm { x, width } => norm::layer_norm(to, to.slot(x), width),
             Self::Linear { x, from, to: into, product } => linear::linear(to, to.slot(x), from, into, product),
             Self::Adapted { x, from, to: into, product, adapter } => {
@@ -268,7 +298,8 @@ impl Operator {
             Self::Rotary { x, cos, sin } => rotary::rotated(to, to.slot(x), to.slot(cos), to.slot(sin)),
             Self::Sdpa { q, k, v, layout } => attention::sdpa(to, [q, k, v].map(|x| to.slot(x)), layout),
             Self::EagerAttention { q, k, v, mask, layout } => {
-                return attention::eager(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout).into();
+                let mask = mask.map(|mask| to.slot(mask));
+                return attention::eager(to, [q, k, v].map(|x| to.slot(x)), mask, layout).into();
             }
             Self::MaskedSdpa { q, k, v, mask, layout, pads_mask } => {
                 attention::masked_sdpa(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout, pads_mask)
@@ -282,6 +313,8 @@ impl Operator {
             }
             Self::Silu { x } | Self::Gelu { x } => activation::of_input(to, to.slot(x)),
             Self::Relu { x } => activation::of_output(to, Part::Result, to.slot(x)),
+            Self::Return { x } => to.view(to.slot(x), to.form(to.slot(x))).d(0, NOTHING, &[Effect::Pass]).put(),
+            Self::FirstToken { x } => attention::first_token(to, to.slot(x)),
             Self::GeluTanh { x } => activation::gelu_tanh(to, to.slot(x)),
             Self::Multiply { x, y } => activation::multiply(to, to.slot(x), to.slot(y)),
             Self::Add { x, y } => to.add(Part::Result, to.slot(x), to.slot(y)),
@@ -293,7 +326,8 @@ impl Operator {
             Self::Tanh { x } => activation::of_output(to, Part::Tanh, to.slot(x)),
             Self::Float { x } => loss::to(to, Part::InFp32, to.slot(x), DType::Single),
             Self::CastLike { x, like } => loss::to(to, Part::ResultCast, to.slot(x), to.form(to.slot(like)).dtype),
-            Self::CrossEntropy { logits, .. } => loss::cross_entropy(to, to.slot(logits)),
+            Self::CrossEntropy { logits, is_shifted: true, .. } => loss::of_next_tokens(to, to.slot(logits)),
+            Self::CrossEntropy { logits, labels, .. } => loss::cross_entropy(to, to.slot(logits), to.slot(labels)),
         };
         vec![result]
     }

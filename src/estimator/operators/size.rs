@@ -21,6 +21,9 @@ pub const CUBLASLT: Size = Size::Bytes(1 << 20);
 /// Indices above which `embedding_dense_backward` sorts them (aten/src/ATen/native/cuda/Embedding.cu).
 const SORTED_ABOVE: u64 = 3072;
 
+/// Elements from which on bitsandbytes keeps moments at 8 bits.
+const EIGHT_BITS_FROM: u64 = 4096;
+
 /// A number of bytes that is known once the widths are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Size {
@@ -57,7 +60,12 @@ pub enum Size {
         /// Rows of the table.
         rows: Shape,
     },
-    /// CUB's scan of the segments; how much it takes was fitted to what was recorded.
+    /// CUB's scan of elements; how much it takes was fitted to what was recorded.
+    Scan {
+        /// Elements.
+        elements: Shape,
+    },
+    /// The same of the segments.
     SegmentScan {
         /// Tokens.
         tokens: Shape,
@@ -72,6 +80,13 @@ pub enum Size {
         rows: Shape,
         /// One sum.
         each: Form,
+    },
+    /// A sum in which they end.
+    SortedSum {
+        /// Tokens.
+        tokens: Shape,
+        /// The sum.
+        sum: Form,
     },
     /// CUB's radix sort of the tokens.
     Sort {
@@ -104,6 +119,16 @@ pub enum Size {
     PaddedLabels,
     /// The labels that the loss reads: that copy, or the padded ones of one sequence.
     ShiftedLabels,
+    /// A moment at 8 bits, in fp32 where there are few elements (`min_8bit_size` in bitsandbytes/optim/optimizer.py, 0.50.2).
+    EightBits {
+        /// Elements of the weight.
+        elements: Shape,
+    },
+    /// The scales of its blocks of 256 elements.
+    EightBitScales {
+        /// Elements of the weight.
+        elements: Shape,
+    },
 }
 
 impl Size {
@@ -122,13 +147,13 @@ impl Size {
                 sorted(tokens, n(tokens).saturating_mul(each).saturating_add(fixed))
             }
             Self::Segments { tokens, rows } => sorted(tokens, n(tokens).min(n(rows)).saturating_mul(8)),
-            Self::SegmentScan { tokens, rows } => {
-                sorted(tokens, 1023 + 256 * n(tokens).min(n(rows)).div_ceil(12_288).min(1 << 40))
-            }
+            Self::Scan { elements } => scan(n(elements)),
+            Self::SegmentScan { tokens, rows } => sorted(tokens, scan(n(tokens).min(n(rows)))),
             Self::Partial { tokens, rows, each } => {
                 let sums = (n(tokens) / 10).saturating_add(n(tokens).min(n(rows)));
                 sorted(tokens, sums.saturating_mul(n(each.shape)).saturating_mul(each.dtype.bytes()))
             }
+            Self::SortedSum { tokens, sum } => sorted(tokens, Self::Of(sum).bytes(widths)),
             Self::Sort { tokens, rows } => sorted(tokens, radix_sort(n(tokens), n(rows))),
             Self::Splits { rows, columns } => {
                 match splits(n(rows / S), widths.of(Width::Sequence), widths.of(Width::HeadDim)) {
@@ -154,16 +179,27 @@ impl Size {
                 let labels = if batch > 1 { batch.saturating_mul(sequence) } else { sequence.saturating_add(1) };
                 labels.saturating_mul(DType::Long.bytes())
             }
+            Self::EightBits { elements } if n(elements) < EIGHT_BITS_FROM => 4 * n(elements),
+            Self::EightBits { elements } => n(elements),
+            Self::EightBitScales { elements } if n(elements) < EIGHT_BITS_FROM => 0,
+            Self::EightBitScales { elements } => n(elements).div_ceil(256).saturating_mul(4),
         }
     }
 }
 
-/// Bytes of CUB's radix sort of pairs of int64: the other halves of both buffers, and counters of blocks and digits.
-/// The counters were fitted to what was recorded for 3,885 to 9,000 indices.
+fn scan(elements: u64) -> u64 {
+    1023 + 256 * elements.div_ceil(12_288).min(1 << 40)
+}
+
+/// Bytes of CUB's radix sort of pairs of int64: the other halves of both buffers, which a single pass does without, and
+/// counters of blocks and digits. The counters were fitted to what was recorded for 3,870 to 9,000 indices.
 fn radix_sort(tokens: u64, rows: u64) -> u64 {
     let digits = u64::from(64 - rows.saturating_sub(1).max(1).leading_zeros()).div_ceil(8);
     let keys = tokens.saturating_mul(8).checked_next_multiple_of(256).unwrap_or(u64::MAX);
-    keys.saturating_mul(2).saturating_add(2048 * digits).saturating_add(1024 * tokens.div_ceil(3840).min(1 << 40) + 511)
+    let halves = if digits > 1 { 2 } else { 0 };
+    keys.saturating_mul(halves)
+        .saturating_add(2048 * digits)
+        .saturating_add(1024 * tokens.div_ceil(3840).min(1 << 40) + 511)
 }
 
 /// Bytes of the tiles into which memory-efficient attention adds up gradients, as recorded for heads of 16 to 512 columns.

@@ -28,9 +28,12 @@ names! {
         Batch "batch",
         TokenEmbedding "token embedding",
         PositionEmbedding "position embedding",
+        TypeEmbedding "type embedding",
         EmbeddingSum "sum of embeddings",
         EmbeddingScale "scaled embedding",
         EmbeddingDropout "dropout of embeddings",
+        EmbeddingNorm "norm of embeddings",
+        TokenTypes "types of tokens",
         Positions "positions",
         RotaryTable "rotary table",
         Mask "causal mask",
@@ -63,9 +66,14 @@ names! {
         MlpPostNorm "norm after MLP",
         MlpAdd "residual after MLP",
         FinalNorm "final norm",
+        Transform "transformation before the head",
+        TransformNorm "norm of that",
+        Pooler "pooler",
+        HeadBias "bias of the head",
         Head "head",
         Logits "logits",
         Loss "loss",
+        Optimizer "optimizer",
     }
 }
 
@@ -83,10 +91,30 @@ names! {
         StepCount "step count",
         SecondMomentRoot "root of the second moment",
         Denominator "root of the second moment and ε",
+        Velocity "velocity",
+        FirstMomentTable "values of a byte, first moment",
+        SecondMomentTable "values of a byte, second moment",
+        FirstMomentScales "scales of the first moment",
+        SecondMomentScales "scales of the second moment",
+        RowSums "sums over rows",
+        ColumnSums "sums over columns",
+        RootMeanSquare "root mean square",
+        GradientInFp32 "gradient of weights in fp32",
+        SumOfSquares "sum of squares",
+        SquareEps "square and ε",
+        RowMeans "means of rows",
+        ColumnMeans "means of columns",
+        MeanOfMeans "mean of the means of rows",
+        RowFactors "factors of rows",
+        ColumnFactors "factors of columns",
+        Update "update",
+        UpdateNegated "update, negated",
         Ids "token ids",
         Labels "labels",
         PaddedLabels "labels, padded",
         Table "table",
+        Mask "mask",
+        Counted "counted",
         Result "result",
         InFp32 "copy in fp32",
         WeightInFp32 "weights in fp32",
@@ -194,10 +222,38 @@ impl Tensor {
                 Kind::Parameters
             }
             (_, Part::WeightGradient) => Kind::Gradients,
-            (_, Part::FirstMoment | Part::SecondMoment | Part::StepCount) => Kind::Optimizer,
-            (_, Part::Ids) => Kind::Batch,
+            (
+                _,
+                Part::FirstMoment
+                | Part::SecondMoment
+                | Part::StepCount
+                | Part::Velocity
+                | Part::FirstMomentTable
+                | Part::SecondMomentTable
+                | Part::FirstMomentScales
+                | Part::SecondMomentScales
+                | Part::RowSums
+                | Part::ColumnSums
+                | Part::RootMeanSquare,
+            ) => Kind::Optimizer,
+            (
+                _,
+                Part::SecondMomentRoot
+                | Part::Denominator
+                | Part::GradientInFp32
+                | Part::SumOfSquares
+                | Part::SquareEps
+                | Part::RowMeans
+                | Part::ColumnMeans
+                | Part::MeanOfMeans
+                | Part::RowFactors
+                | Part::ColumnFactors
+                | Part::Update
+                | Part::UpdateNegated,
+            ) => Kind::Temporary,
+            (_, Part::Ids | Part::Mask | Part::Counted) => Kind::Batch,
             (Place::Head | Place::Logits | Place::Loss, _) => Kind::Logits,
-            (_, Part::Gradient | Part::Workspace | Part::SecondMomentRoot | Part::Denominator) => Kind::Temporary,
+            (_, Part::Gradient | Part::Workspace) => Kind::Temporary,
             _ => Kind::Activations,
         }
     }

@@ -4,11 +4,10 @@ mod tape;
 
 pub use tape::{Event, Moment};
 
-use crate::estimator::choice::StepKernel;
-use crate::estimator::engines::Plan;
+use crate::estimator::engines::{Act, Name, Plan, Update};
 use crate::estimator::models::{Block, Model, tokens};
 use crate::estimator::operators::{Part, Place, Program, Registry, Size, Tensor, TensorId, Weight};
-use tape::{Instance, Tape, Value};
+use tape::{Instance, Repeated, Storage, Tape, Value};
 
 /// Whether equal layers in a row are played in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,20 +52,40 @@ pub struct Trace {
 /// Blocks in a row that come `times` times.
 struct Stage<'p> {
     instances: Vec<Instance<'p>>,
+    /// What the optimizer does with each weight of each of them.
+    updates: Vec<&'p [Update]>,
     times: u32,
+}
+
+/// A block, lowered, with what the optimizer does with each of its weights.
+struct Lowered {
+    program: Program,
+    updates: Vec<Update>,
 }
 
 /// The blocks of a model, lowered.
 struct Programs {
-    opening: [Program; 1],
-    layers: Vec<Vec<Program>>,
-    closing: [Program; 1],
+    opening: [Lowered; 1],
+    layers: Vec<Vec<Lowered>>,
+    closing: [Lowered; 1],
+}
+
+/// A weight in its place.
+#[derive(Clone, Copy)]
+struct Own<'p> {
+    weight: &'p Weight,
+    update: &'p Update,
+    number: usize,
 }
 
 /// Plays steps of a model as its training program runs it.
 pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let mut registry = Registry::default();
-    let mut lower = |block: &Block| block.lower(&mut registry, plan.types);
+    let mut lower = |block: &Block| {
+        let program = block.lower(&mut registry, plan.types);
+        let updates = program.weights.iter().map(|weight| plan.optimizer.update(weight, &mut registry)).collect();
+        Lowered { program, updates }
+    };
     let programs = Programs {
         opening: [lower(&model.opening)],
         layers: model.layers.iter().map(|run| run.period.iter().map(&mut lower).collect()).collect(),
@@ -75,12 +94,22 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let mut own = |place, part, size, source| registry.id(Tensor { place, part, size }, source);
     let source = "the training loop";
     let ids = own(Place::Batch, Part::Ids, Size::Of(tokens()), source);
-    let one = own(Place::Loss, Part::Gradient, Size::Bytes(4), source);
+    let one = own(Place::Loss, Part::Gradient, Size::Bytes(model.loss.bytes()), source);
+    let labels = model.labels.map(|form| own(Place::Batch, Part::Labels, Size::Of(form), source));
     let constants = model.constants.iter();
     let constants: Vec<_> = constants.map(|tensor| own(tensor.place, tensor.part, tensor.size, source)).collect();
     let stages = stages(model, &programs, &registry, depth);
     let count = stages.iter().flat_map(|stage| &stage.instances).map(|instance| instance.weights.len()).sum();
-    let mut play = Play { tape: Tape::new(count), model, plan, stages: &stages };
+    let mut play = Play {
+        tape: Tape::new(count),
+        model,
+        plan,
+        stages: &stages,
+        names: [None; Name::COUNT],
+        listed: Vec::new(),
+        renewed: vec![None; count],
+        shared: Vec::new(),
+    };
 
     play.build();
     for constant in constants {
@@ -89,20 +118,19 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     play.add_adapters();
     play.tape.mark(Moment::Loaded);
     let ids = Value { storage: play.tape.allocate(ids), node: None };
-    if steps == Steps::Steady {
-        play.make_states();
+    let labels = labels.map_or(ids, |labels| Value { storage: play.tape.allocate(labels), node: None });
+    let is_steady = steps == Steps::Steady;
+    if is_steady {
+        play.update(false, true);
     }
     let count = if let Steps::First(count) = steps { count } else { 1 };
     for step in 0..count {
         for _ in 0..plan.micro_batches.min(depth.micro_batches()) {
-            play.micro_batch(ids, one);
+            play.micro_batch([ids, labels], one);
         }
         play.tape.mark(Moment::Update);
-        if step == 0 && steps != Steps::Steady {
-            play.make_states();
-        }
-        play.update();
-        play.each_weight(|play, _, number| play.tape.zero_gradient(number));
+        play.update(is_steady || step > 0, false);
+        play.each_weight(|play, own| play.tape.zero_gradient(own.number));
         play.tape.mark(Moment::End);
     }
     let (events, storages) = play.tape.finish();
@@ -112,12 +140,13 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
 /// All stages of a model, its weights numbered in order.
 fn stages<'p>(model: &Model, programs: &'p Programs, registry: &Registry, depth: Depth) -> Vec<Stage<'p>> {
     let mut numbers = 0..;
-    let mut stage = |programs: &'p [Program], times| {
-        let instance = |program: &'p Program| Instance {
+    let mut stage = |programs: &'p [Lowered], times| {
+        let instance = |Lowered { program, .. }: &'p Lowered| Instance {
             program,
             weights: numbers.by_ref().take(program.weights.len()).collect(),
         };
-        Stage { instances: programs.iter().map(instance).collect(), times }
+        let updates = programs.iter().map(|lowered| lowered.updates.as_slice()).collect();
+        Stage { instances: programs.iter().map(instance).collect(), updates, times }
     };
     let mut all = vec![stage(&programs.opening, 1)];
     for (run, programs) in model.layers.iter().zip(&programs.layers) {
@@ -134,11 +163,17 @@ fn stages<'p>(model: &Model, programs: &'p Programs, registry: &Registry, depth:
             let tensor = registry.tensor(*id);
             (tensor.place, tensor.part) == (Place::Head, Part::Weight)
         };
-        let weights = programs.closing[0].weights.iter().zip(&mut last.instances[0].weights);
+        let weights = programs.closing[0].program.weights.iter().zip(&mut last.instances[0].weights);
         weights.filter(|(weight, _)| weight.values.iter().any(is_head)).for_each(|(_, number)| *number = EMBEDDING);
     }
     all.push(last);
     all
+}
+
+/// The weights of a block in its place.
+fn owned<'p>(instance: &'p Instance<'p>, updates: &'p [Update]) -> impl Iterator<Item = Own<'p>> {
+    let weights = instance.program.weights.iter().zip(updates).zip(&instance.weights);
+    weights.map(|((weight, update), &number)| Own { weight, update, number })
 }
 
 /// The number of the token embedding's matrix.
@@ -150,42 +185,47 @@ struct Play<'p> {
     model: &'p Model,
     plan: &'p Plan,
     stages: &'p [Stage<'p>],
+    /// What names of the optimizer's function have.
+    names: [Option<Storage>; Name::COUNT],
+    /// What the optimizer holds until the end of a pass over all weights.
+    listed: Vec<Repeated>,
+    /// The state of each weight that every step makes anew.
+    renewed: Vec<Option<Storage>>,
+    /// The states of all weights that are there.
+    shared: Vec<TensorId>,
 }
 
 impl<'p> Play<'p> {
     /// Goes through the weights of every block, as its class declares them, each once.
-    fn each_weight(&mut self, mut visit: impl FnMut(&mut Self, &'p Weight, usize)) {
+    fn each_weight(&mut self, mut visit: impl FnMut(&mut Self, Own<'p>)) {
         let is_tied = self.model.is_tied;
         let mut has_begun = false;
-        self.each_declared(|play, weight, number| {
-            if !(is_tied && number == EMBEDDING && has_begun) {
-                visit(play, weight, number);
+        self.each_declared(|play, own| {
+            if !(is_tied && own.number == EMBEDDING && has_begun) {
+                visit(play, own);
             }
             has_begun = true;
         });
     }
 
     /// The same with a tied head's matrix a second time.
-    fn each_declared(&mut self, mut visit: impl FnMut(&mut Self, &'p Weight, usize)) {
-        let [before @ .., Stage { instances: last, .. }] = self.stages else { return };
+    fn each_declared(&mut self, mut visit: impl FnMut(&mut Self, Own<'p>)) {
+        let stages = self.stages;
+        let [before @ .., Stage { instances: last, updates: last_updates, .. }] = stages else { return };
         // The closing block's weights are those of a norm, and then the head's matrix.
         let norm = last.iter().map(|last| last.weights.len().saturating_sub(1)).sum::<usize>();
         let (first, rest) = if self.model.declares_norm_first { (norm, norm) } else { (0, 0) };
-        for (place, Stage { instances, times }) in self.stages.iter().enumerate() {
+        for (place, Stage { instances, updates, times }) in stages.iter().enumerate() {
             let skipped = if place == before.len() { rest } else { 0 };
             if *times > 1 {
                 self.tape.begin_repeat(*times);
             }
-            for instance in instances {
-                for (weight, &number) in instance.program.weights.iter().zip(&instance.weights).skip(skipped) {
-                    visit(self, weight, number);
-                }
+            for (instance, updates) in instances.iter().zip(updates) {
+                owned(instance, updates).skip(skipped).for_each(|own| visit(self, own));
             }
             if place == 0 {
-                for instance in last {
-                    for (weight, &number) in instance.program.weights.iter().zip(&instance.weights).take(first) {
-                        visit(self, weight, number);
-                    }
+                for (instance, updates) in last.iter().zip(last_updates) {
+                    owned(instance, updates).take(first).for_each(|own| visit(self, own));
                 }
             }
             if *times > 1 {
@@ -199,7 +239,7 @@ impl<'p> Play<'p> {
         self.tape.mark(Moment::Load);
         let mut tied_head = Vec::new();
         let mut has_begun = false;
-        self.each_declared(|play, weight, number| {
+        self.each_declared(|play, Own { weight, number, .. }| {
             if weight.is_added {
                 return;
             }
@@ -215,14 +255,14 @@ impl<'p> Play<'p> {
     /// peft makes adapters in the type of the layer, and then brings them to their own type one by one.
     fn add_adapters(&mut self) {
         let mut made = Vec::new();
-        self.each_declared(|play, weight, _| {
+        self.each_declared(|play, Own { weight, .. }| {
             if weight.is_added {
                 let tensors = weight.made.map_or(weight.values.clone(), |made| vec![made]);
                 made.extend(tensors.into_iter().map(|tensor| play.tape.allocate(tensor)));
             }
         });
         let mut made = made.into_iter();
-        self.each_declared(|play, weight, _| {
+        self.each_declared(|play, Own { weight, .. }| {
             if weight.is_added
                 && let (Some(before), Some(_)) = (made.next(), weight.made)
             {
@@ -235,7 +275,7 @@ impl<'p> Play<'p> {
     }
 
     /// One micro-batch: forward, loss, backward.
-    fn micro_batch(&mut self, ids: Value, one: TensorId) {
+    fn micro_batch(&mut self, [ids, labels]: [Value; 2], one: TensorId) {
         let [first, between @ .., last] = self.stages else { return };
         let tape = &mut self.tape;
         tape.mark(Moment::Forward);
@@ -244,7 +284,7 @@ impl<'p> Play<'p> {
         let mut x = begun[0];
         // What the model's function keeps of a layer until the next one is done.
         let mut kept: Vec<Value> = Vec::new();
-        for Stage { instances, times } in between {
+        for Stage { instances, times, .. } in between {
             x = tape.repeat_both_ways(*times, |tape| {
                 instances.iter().fold(x, |x, instance| {
                     let arguments = [&[x], shared].concat();
@@ -262,7 +302,7 @@ impl<'p> Play<'p> {
         }
         tape.mark(Moment::Loss);
         tape.on_the_way_back(Event::Mark(Moment::Backward));
-        let arguments = [&[x], shared, names, &kept, &[ids]].concat();
+        let arguments = [&[x], shared, names, &kept, &[labels]].concat();
         let results = tape.run(&last.instances[0], &arguments);
         tape.end_autocast();
         tape.mark(Moment::LossBackward);
@@ -272,49 +312,49 @@ impl<'p> Play<'p> {
         results.iter().for_each(|result| tape.release(result.storage));
     }
 
-    /// The optimizer makes its state: step counts, which the fused kernel alone has on the device, and both moments
-    /// (`_init_group` in torch/optim/adam.py).
-    fn make_states(&mut self) {
-        let is_fused = self.plan.optimizer_step == StepKernel::Fused;
-        self.each_weight(|play, weight, _| {
-            if weight.is_trained {
-                let count = is_fused.then_some(weight.states.count);
-                for state in count.into_iter().chain([weight.states.first, weight.states.second]) {
-                    play.tape.allocate(state);
-                }
-            }
-        });
+    /// The optimizer goes through the weights, as often as it does. Without states it makes them; `only_states` leaves
+    /// out the rest.
+    fn update(&mut self, has_states: bool, only_states: bool) {
+        for pass in 0..self.plan.optimizer.passes() {
+            self.each_weight(|play, own| {
+                own.update.passes[pass].iter().for_each(|&act| match act {
+                    Act::Name(..) | Act::Same(..) | Act::Drop(_) | Act::Listed(_) if only_states => {}
+                    _ => play.act(act, own.number, has_states),
+                });
+            });
+            self.names.iter_mut().filter_map(Option::take).for_each(|storage| self.tape.release(storage));
+            self.tape.release_all(&std::mem::take(&mut self.listed));
+        }
     }
 
-    /// The optimizer updates the weights (torch/optim/adam.py). The fused kernel takes nothing; `foreach` the roots of
-    /// all second moments at once; the loop those of one weight, beside the denominator of the one before.
-    fn update(&mut self) {
-        match self.plan.optimizer_step {
-            StepKernel::Fused | StepKernel::InBackward => {}
-            StepKernel::Foreach => {
-                let mut roots = Vec::new();
-                self.each_weight(|play, weight, _| {
-                    if weight.is_trained {
-                        let root = play.tape.allocate(weight.states.root);
-                        roots.push(play.tape.repeated(root));
-                    }
-                });
-                self.tape.release_all(&roots);
+    fn act(&mut self, act: Act, number: usize, has_states: bool) {
+        let tape = &mut self.tape;
+        let before = match act {
+            Act::State(_) | Act::Shared(_) if has_states => None,
+            Act::Shared(tensor) if self.shared.contains(&tensor) => None,
+            Act::State(tensor) => {
+                tape.allocate(tensor);
+                None
             }
-            StepKernel::Loop => {
-                let mut denominator = None;
-                self.each_weight(|play, weight, _| {
-                    if !weight.is_trained {
-                        return;
-                    }
-                    let root = play.tape.allocate(weight.states.root);
-                    let next = play.tape.allocate(weight.states.denominator);
-                    denominator.replace(next).into_iter().for_each(|before| play.tape.release(before));
-                    play.tape.release(root);
-                });
-                denominator.into_iter().for_each(|last| self.tape.release(last));
+            Act::Shared(tensor) => {
+                self.shared.push(tensor);
+                tape.allocate(tensor);
+                None
             }
-        }
+            Act::Renewed(tensor) => self.renewed[number].replace(tape.allocate(tensor)),
+            Act::Name(name, tensor) => self.names[name as usize].replace(tape.allocate(tensor)),
+            Act::Same(name, other) => {
+                let same = self.names[other as usize].map(|storage| tape.retain(storage));
+                std::mem::replace(&mut self.names[name as usize], same)
+            }
+            Act::Drop(name) => self.names[name as usize].take(),
+            Act::Listed(tensor) => {
+                let storage = tape.allocate(tensor);
+                self.listed.push(tape.repeated(storage));
+                None
+            }
+        };
+        before.into_iter().for_each(|storage| tape.release(storage));
     }
 }
 

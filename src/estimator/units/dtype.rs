@@ -9,6 +9,8 @@ pub enum DType {
     Half,
     /// float32.
     Single,
+    /// int32: masks that are counted.
+    Int,
     /// int64: token ids, labels, positions.
     Long,
 }
@@ -19,7 +21,7 @@ impl DType {
         match self {
             Self::Byte => 1,
             Self::Half => 2,
-            Self::Single => 4,
+            Self::Single | Self::Int => 4,
             Self::Long => 8,
         }
     }

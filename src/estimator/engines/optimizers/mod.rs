@@ -1,0 +1,227 @@
+//! Optimizers as data: what each keeps for a weight, and what its step does with it, in order. A file an optimizer.
+
+mod adafactor;
+mod adam8bit;
+mod adamw;
+mod sgd;
+
+use crate::estimator::choice::{self, StepKernel};
+use crate::estimator::models::NotCounted;
+use crate::estimator::operators::{Form, Part, Place, Registry, Size, Tensor, TensorId, Weight};
+use crate::estimator::units::{DType, Shape};
+
+/// An optimizer, in the form in which its step is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Optimizer {
+    /// AdamW of PyTorch, one kernel for all.
+    AdamWFused,
+    /// The same for a list of tensors at a time.
+    AdamWForeach,
+    /// The same for one tensor at a time.
+    AdamWLoop,
+    /// AdamW of bitsandbytes with moments at 8 bits.
+    Adam8bit,
+    /// Adafactor of transformers.
+    Adafactor,
+    /// Adafactor of PyTorch.
+    AdafactorTorch,
+    /// SGD of PyTorch without momentum.
+    Sgd,
+    /// The same with momentum.
+    Momentum,
+}
+
+/// A name of the function that updates weights, whose value lives until it gets another one or the function ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// The gradient in fp32.
+    Gradient,
+    /// The weight in fp32.
+    Weight,
+    /// The square of the gradient.
+    Square,
+    /// Means over rows.
+    Rows,
+    /// Means over columns.
+    Columns,
+    /// A mean of means.
+    Mean,
+    /// The second moment that follows from rows and columns.
+    Estimate,
+    /// The update.
+    Update,
+    /// A root.
+    Root,
+    /// A root and ε.
+    Denominator,
+    /// A number.
+    Number,
+    /// A sum on its way to a name.
+    Sum,
+    /// What blocks of a sum share.
+    Buffer,
+    /// The semaphores beside it.
+    Semaphores,
+}
+
+impl Name {
+    /// How many there are.
+    pub const COUNT: usize = Self::Semaphores as usize + 1;
+}
+
+/// What an optimizer does with a weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// A state that the first step makes.
+    State(TensorId),
+    /// The same for all weights; the first one makes it.
+    Shared(TensorId),
+    /// A state that every step makes anew, before the one of the step before goes.
+    Renewed(TensorId),
+    /// A name gets a new tensor, before the one that it had goes.
+    Name(Name, TensorId),
+    /// The first name gets the tensor of the second as well.
+    Same(Name, Name),
+    /// A name goes.
+    Drop(Name),
+    /// A tensor that goes when all weights had their turn.
+    Listed(TensorId),
+}
+
+/// What an optimizer does with a weight, in each of its passes over all weights.
+#[derive(Clone, Debug)]
+pub struct Update {
+    /// A list for each pass.
+    pub passes: Vec<Vec<Act>>,
+}
+
+impl Optimizer {
+    /// The optimizer of a recipe, unless it is not played yet.
+    pub fn of(optimizer: choice::Optimizer, step: StepKernel) -> Result<Self, NotCounted> {
+        use choice::Optimizer as Chosen;
+        match (optimizer, step) {
+            (_, StepKernel::InBackward) => Err(NotCounted::Optimizer),
+            (Chosen::AdamW, StepKernel::Fused) => Ok(Self::AdamWFused),
+            (Chosen::AdamW, StepKernel::Foreach) => Ok(Self::AdamWForeach),
+            (Chosen::AdamW, StepKernel::Loop) => Ok(Self::AdamWLoop),
+            // The others have one form, or take nothing more in any.
+            (Chosen::Adam8bit, _) => Ok(Self::Adam8bit),
+            (Chosen::Adafactor, _) => Ok(Self::Adafactor),
+            (Chosen::AdafactorTorch, _) => Ok(Self::AdafactorTorch),
+            (Chosen::Sgd, _) => Ok(Self::Sgd),
+            (Chosen::Momentum, _) => Ok(Self::Momentum),
+            _ => Err(NotCounted::Optimizer),
+        }
+    }
+
+    /// How often it goes through all weights.
+    pub const fn passes(self) -> usize {
+        match self {
+            Self::AdamWFused | Self::AdamWForeach | Self::AdamWLoop | Self::AdafactorTorch => 2,
+            Self::Adam8bit | Self::Adafactor | Self::Sgd | Self::Momentum => 1,
+        }
+    }
+
+    /// What it does with a weight; nothing with one that is frozen.
+    pub fn update(self, weight: &Weight, registry: &mut Registry) -> Update {
+        let mut turn =
+            Turn { registry, weight, source: self.source(), passes: vec![Vec::new(); self.passes()], pass: 0 };
+        if weight.is_trained {
+            match self {
+                Self::AdamWFused => adamw::fused(&mut turn),
+                Self::AdamWForeach => adamw::foreach(&mut turn),
+                Self::AdamWLoop => adamw::one_by_one(&mut turn),
+                Self::Adam8bit => adam8bit::step(&mut turn),
+                Self::Adafactor => adafactor::of_transformers(&mut turn),
+                Self::AdafactorTorch => adafactor::of_torch(&mut turn),
+                Self::Sgd => {}
+                Self::Momentum => sgd::momentum(&mut turn),
+            }
+        }
+        Update { passes: turn.passes }
+    }
+
+    /// Where its rule comes from.
+    const fn source(self) -> &'static str {
+        match self {
+            Self::AdamWFused | Self::AdamWForeach | Self::AdamWLoop => "PyTorch 2.15, torch/optim/adam.py",
+            Self::Adam8bit => "bitsandbytes 0.50.2, optim/optimizer.py Optimizer2State",
+            Self::Adafactor => "transformers 5.23.0, optimization.py Adafactor.step",
+            Self::AdafactorTorch => "PyTorch 2.15, torch/optim/_adafactor.py",
+            Self::Sgd | Self::Momentum => "PyTorch 2.15, torch/optim/sgd.py",
+        }
+    }
+}
+
+/// The turn of a weight, while the optimizer's rule for it is written.
+struct Turn<'t> {
+    registry: &'t mut Registry,
+    weight: &'t Weight,
+    source: &'static str,
+    passes: Vec<Vec<Act>>,
+    pass: usize,
+}
+
+impl Turn<'_> {
+    /// What follows is done in the next pass over all weights.
+    fn next_pass(&mut self) {
+        self.pass += 1;
+    }
+
+    /// As many elements as the weight has, of a type.
+    fn whole(&self, dtype: DType) -> Size {
+        Size::Of(self.weight.form.with_dtype(dtype))
+    }
+
+    fn add(&mut self, part: Part, size: Size, act: impl FnOnce(TensorId) -> Act) {
+        let tensor = self.registry.id(Tensor { place: self.weight.place, part, size }, self.source);
+        self.passes[self.pass].push(act(tensor));
+    }
+
+    /// A state of the weight.
+    fn state(&mut self, part: Part, size: Size) {
+        self.add(part, size, Act::State);
+    }
+
+    /// A state of all weights.
+    fn shared(&mut self, part: Part, size: Size) {
+        let tensor = self.registry.id(Tensor { place: Place::Optimizer, part, size }, self.source);
+        self.passes[self.pass].push(Act::Shared(tensor));
+    }
+
+    /// A state that every step makes anew.
+    fn renewed(&mut self, part: Part, size: Size) {
+        self.add(part, size, Act::Renewed);
+    }
+
+    /// A tensor that goes when all weights had their turn.
+    fn listed(&mut self, part: Part, size: Size) {
+        self.add(part, size, Act::Listed);
+    }
+
+    /// Gives a name a new tensor.
+    fn name(&mut self, name: Name, part: Part, size: Size) {
+        self.add(part, size, |tensor| Act::Name(name, tensor));
+    }
+
+    /// Gives a name the tensor of another one as well.
+    fn same(&mut self, name: Name, other: Name) {
+        self.passes[self.pass].push(Act::Same(name, other));
+    }
+
+    /// Names go.
+    fn drop(&mut self, names: &[Name]) {
+        self.passes[self.pass].extend(names.iter().map(|&name| Act::Drop(name)));
+    }
+
+    /// Gives a name sums of `inputs` elements for each of `outputs`, with the workspaces of that.
+    fn sum(&mut self, name: Name, part: Part, dtype: DType, sum: [Shape; 2], fast: bool) {
+        let [outputs, inputs] = sum;
+        self.name(Name::Sum, part, Size::Of(Form::new(dtype, outputs)));
+        let workspace = |semaphores| Size::Reduction { outputs, inputs, fast, semaphores };
+        self.name(Name::Buffer, Part::Workspace, workspace(false));
+        self.name(Name::Semaphores, Part::Workspace, workspace(true));
+        self.same(name, Name::Sum);
+        self.drop(&[Name::Semaphores, Name::Buffer, Name::Sum]);
+    }
+}
