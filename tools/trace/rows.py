@@ -6,6 +6,8 @@ LLAMA = {"model": "tinyllama-1.1b", "batch": 1, "sequence": 2048, "layers": 3}
 EAGER = {**LLAMA, "batch": 2, "attn": "eager"}
 GPT2 = {"model": "gpt2", "batch": 4, "sequence": 1024, "layers": 3}
 LARGE = {"model": "llama-3.1-8b", "batch": 2, "sequence": 1024, "layers": 2}
+SMALL = {"model": "tinyllama-1.1b", "batch": 1, "sequence": 512, "layers": 2}
+BERT = {"model": "bert-base", "batch": 4, "sequence": 256, "layers": 2, "loss": "classifier"}
 SHARDED = {"model": "llama-3.1-8b", "batch": 1, "sequence": 2048, "layers": 3, "precision": "amp", "ckpt": True}
 STAGE = {"stages": 4, "microbatches": 8, "model": "llama-3.1-8b", "batch": 1, "sequence": 2048, "layers": 2}
 # Names and what they run, in the words of tools/measure_peak.py. "with" names a function of programs.py.
@@ -32,6 +34,13 @@ ROWS = {
     "mixtral": {"model": "mixtral-8x7b", "batch": 1, "sequence": 1024, "layers": 2},
     "qwen3-moe-amp-ckpt": {"model": "qwen3-30b-a3b", "batch": 1, "sequence": 1024, "layers": 2, "precision": "amp", "ckpt": True},
     "bert-amp": {"model": "bert-base", "batch": 16, "sequence": 512, "layers": 2, "precision": "amp", "loss": "masked-lm"},
+    "bert-eager-amp-dropout": {**BERT, "attn": "eager", "precision": "amp", "dropout": 0.1},
+    "bert-dropout": {**BERT, "batch": 3, "sequence": 511, "loss": "masked-lm", "dropout": 0.1},
+    "roberta-amp-ckpt": {**BERT, "model": "roberta-base", "batch": 8, "sequence": 512, "precision": "amp", "ckpt": True},
+    "llama-adafactor": {**SMALL, "optimizer": "adafactor"},
+    "llama-adafactor-torch": {**SMALL, "optimizer": "adafactor-torch"},
+    "gpt2-fp32-adam8bit": {"model": "gpt2", "batch": 2, "sequence": 512, "layers": 2, "precision": "fp32", "optimizer": "adam8bit"},
+    "qwen2.5-accum-momentum": {"model": "qwen2.5-0.5b", "batch": 3, "sequence": 257, "layers": 2, "accum": 2, "optimizer": "momentum"},
     "pythia": {"model": "pythia-1.4b", "batch": 2, "sequence": 2048, "layers": 3},
     "gemma-2-eager": {"model": "gemma-2-9b", "batch": 1, "sequence": 2048, "layers": 2, "attn": "eager"},
     # One rank of several, and a trainer.
