@@ -36,7 +36,10 @@ fn plain(model: &str) -> Scenario {
 prop_compose! {
     /// A step that may be played: every choice that changes its order, and widths of any size.
     fn any_step()(
-        model in select(vec!["gpt2", "tinyllama-1.1b", "llama-3.2-1b", "qwen2.5-0.5b", "qwen3-8b", "bert-base"]),
+        model in select(vec![
+            "gpt2", "tinyllama-1.1b", "llama-3.2-1b", "qwen2.5-0.5b", "qwen3-8b", "gemma-7b", "gemma-2-9b", "olmo-2-7b",
+            "pythia-1.4b", "phi-1.5", "falcon-7b", "bert-base",
+        ]),
         (precision, adapter, targets, dtype) in (
             select(vec![Precision::PureBf16, Precision::Autocast, Precision::Fp32]),
             select(vec![Adapter::None, Adapter::Lora, Adapter::LoraFp32]),
@@ -74,7 +77,7 @@ prop_compose! {
             recipe.loss = if kept { LossHead::MaskedLm } else { LossHead::Classifier };
             recipe.dropout = if dropped { Switch::On } else { Switch::Off };
         }
-        if eager && model != "gpt2" {
+        if eager || model == "gemma-2-9b" {
             recipe.attention = AttentionKernel::Eager;
         }
         scenario.model.layers = layers;
