@@ -61,7 +61,13 @@ pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
         embedded.last().into_iter().for_each(|last| last.is_leaf = true);
     }
     let plan = Plan {
-        types: Types { weights: dtype, autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half) },
+        types: Types {
+            weights: dtype,
+            // bitsandbytes packs 16-bit matrices; what it leaves is cast afterwards (`prepare_model_for_kbit_training` of
+            // peft 0.21.2).
+            loaded: if recipe.adapter == Adapter::Qlora { DType::Half } else { dtype },
+            autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half),
+        },
         has_checkpoints,
         micro_batches: recipe.micro_batches,
         optimizer: Optimizer::of(recipe.optimizer, recipe.step)?,

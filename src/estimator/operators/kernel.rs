@@ -5,7 +5,7 @@
 
 use std::ops::BitOr;
 
-use super::tensor::{Form, Place, TensorId};
+use super::tensor::{Form, Part, Place, TensorId};
 use crate::estimator::units::Shape;
 
 /// A value of a program: what a kernel puts out, or an argument.
@@ -102,6 +102,22 @@ pub enum Effect<T> {
     Drop(usize),
 }
 
+impl<T: Copy> Effect<T> {
+    /// The same effect of other tensors: gradients and workspaces.
+    pub fn map<U>(&self, mut tensor: impl FnMut(T, Part) -> U) -> Effect<U> {
+        match *self {
+            Self::New => Effect::New,
+            Self::NewOf(of) => Effect::NewOf(tensor(of, Part::Gradient)),
+            Self::NewView => Effect::NewView,
+            Self::Pass => Effect::Pass,
+            Self::PassView => Effect::PassView,
+            Self::Workspace(of) => Effect::Workspace(tensor(of, Part::Workspace)),
+            Self::Brief(of) => Effect::Brief(tensor(of, Part::Workspace)),
+            Self::Drop(before) => Effect::Drop(before),
+        }
+    }
+}
+
 /// The derivative of a kernel with respect to one operand.
 #[derive(Clone, Debug)]
 pub struct Derivative {
@@ -196,8 +212,11 @@ pub struct Weight {
     pub sides: Option<[Shape; 2]>,
     /// Its values: one tensor, or those of a packed weight.
     pub values: Vec<TensorId>,
-    /// What peft makes of an adapter before it casts it to its own type.
+    /// What is made first, where that is another tensor: the class of a model or peft makes it in the type in which the
+    /// model is loaded, and it is then cast or packed.
     pub made: Option<TensorId>,
+    /// How it is packed: tensors that stay, and workspaces. Nothing for a weight that is cast.
+    pub packing: Vec<Effect<TensorId>>,
     /// Its gradient.
     pub gradient: TensorId,
     /// Whether it is trained.

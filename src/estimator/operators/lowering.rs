@@ -12,6 +12,8 @@ use crate::estimator::units::{DType, Shape};
 pub struct Types {
     /// The type of the model's own weights.
     pub weights: DType,
+    /// The type in which the model's class makes them, before anything is cast.
+    pub loaded: DType,
     /// The type to which `torch.autocast` lowers products, where it is on.
     pub autocast: Option<DType>,
 }
@@ -151,9 +153,23 @@ impl<'r> Lowering<'r> {
         self.any_weight(part, form, Some(sides), &[Size::Of(form)], true, true)
     }
 
-    /// A frozen weight of the model that is kept in several tensors. No kernel reads it as an operand.
-    pub fn quantized_weight(&mut self, form: Form, sizes: &[Size]) {
-        self.any_weight(Part::Weight, form, None, sizes, false, false);
+    /// A frozen weight of the model that is packed into several tensors. No kernel reads it as an operand.
+    pub fn packed_weight(&mut self, form: Form, packing: &[Effect<Size>]) {
+        self.any_weight(Part::Weight, form, None, &[], false, false);
+        let mut effects = Vec::with_capacity(packing.len());
+        let mut values = Vec::new();
+        for effect in packing {
+            let effect =
+                effect.map(|size, part| self.tensor(if part == Part::Gradient { Part::Weight } else { part }, size));
+            if let Effect::NewOf(tensor) = effect {
+                values.push(tensor);
+            }
+            effects.push(effect);
+        }
+        let made = self.tensor(Part::Weight, Size::Of(form.with_dtype(self.types.loaded)));
+        if let Some(weight) = self.program.weights.last_mut() {
+            (weight.made, weight.values, weight.packing) = (Some(made), values, effects);
+        }
     }
 
     fn any_weight(
@@ -165,14 +181,15 @@ impl<'r> Lowering<'r> {
         is_trained: bool,
         is_added: bool,
     ) -> Operand {
-        let made = is_added && form.dtype != self.types.weights;
-        let made = made.then(|| self.tensor(part, Size::Of(form.with_dtype(self.types.weights))));
+        let made = form.with_dtype(self.types.loaded);
+        let made = (made != form).then(|| self.tensor(part, Size::Of(made)));
         let weight = Weight {
             place: self.place,
             form,
             sides,
             values: sizes.iter().map(|&size| self.tensor(part, size)).collect(),
             made,
+            packing: Vec::new(),
             gradient: self.tensor(Part::WeightGradient, Size::Of(form)),
             is_trained,
             is_added,
@@ -339,16 +356,7 @@ impl Call<'_, '_> {
             Operand::Weight(weight) => lowering.program.weights[weight].gradient,
             Operand::Value(slot) => lowering.tensor(Part::Gradient, Size::Of(lowering.form(slot))),
         };
-        let effects = effects.iter().map(|effect| match *effect {
-            Effect::New => Effect::New,
-            Effect::NewOf(size) => Effect::NewOf(lowering.tensor(Part::Gradient, size)),
-            Effect::NewView => Effect::NewView,
-            Effect::Pass => Effect::Pass,
-            Effect::PassView => Effect::PassView,
-            Effect::Workspace(size) => Effect::Workspace(lowering.tensor(Part::Workspace, size)),
-            Effect::Brief(size) => Effect::Brief(lowering.tensor(Part::Workspace, size)),
-            Effect::Drop(before) => Effect::Drop(before),
-        });
+        let effects = effects.iter().map(|effect| effect.map(|size, part| lowering.tensor(part, size)));
         let effects = effects.collect();
         let conversion = conversion.iter().map(|(made, taken)| Conversion {
             gradient: made.map_or(gradient, |size| lowering.tensor(Part::Gradient, size)),

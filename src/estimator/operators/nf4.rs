@@ -1,6 +1,6 @@
 //! Frozen matrices in NormalFloat4 (bitsandbytes 0.50.2).
 
-use super::kernel::Effect::{Brief, Drop, New, Workspace};
+use super::kernel::Effect::{Brief, Drop, New, NewOf, Workspace};
 use super::kernel::{NOTHING, Slot};
 use super::lowering::Lowering;
 use super::size::{CUBLAS, CUBLASLT, Size};
@@ -36,17 +36,35 @@ pub fn linear(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, has_bias: b
     result
 }
 
-/// The tensors of a packed matrix (`Params4bit` with its `QuantState`): the elements, the codes of elements and of scales,
-/// the scales in a byte each with scales of their own, and their mean.
+/// Packs a matrix (`Params4bit._quantize` in bitsandbytes/nn/modules.py, `quantize_4bit` in functional.py), in the order in
+/// which the recorded runs did. The elements stay, the code of elements, the mean of the scales, the scales in a byte each
+/// with scales of their own, and the code of scales.
 fn packed_weight(k: &mut Lowering<'_>, elements: Shape) {
     let of = |dtype, shape| Size::Of(Form::new(dtype, shape));
-    let sizes = [
-        of(DType::Byte, elements.part(2)),
-        Size::Bytes(16 * 4),
-        Size::Bytes(4),
-        of(DType::Single, elements.part(BLOCK * NESTED_BLOCK)),
-        of(DType::Byte, elements.part(BLOCK)),
-        Size::Bytes(256 * 4),
+    let scales = elements.part(BLOCK);
+    let mean = |semaphores| Workspace(Size::Reduction { outputs: Shape::ONE, inputs: scales, fast: true, semaphores });
+    let (code, number) = (Size::Bytes(16 * 4), Size::Bytes(4));
+    let packing = [
+        // The matrix in 16 bits, and the scales of its blocks.
+        Workspace(of(DType::Half, elements)),
+        Workspace(of(DType::Single, scales)),
+        NewOf(of(DType::Byte, elements.part(2))),
+        // The code, its absolute values and the greatest of them.
+        NewOf(code),
+        Workspace(code),
+        Workspace(number),
+        Drop(0),
+        Drop(0),
+        // The mean of the scales, and what is left of them.
+        NewOf(number),
+        mean(false),
+        mean(true),
+        Drop(0),
+        Drop(0),
+        Workspace(of(DType::Single, scales)),
+        NewOf(of(DType::Single, elements.part(BLOCK * NESTED_BLOCK))),
+        NewOf(of(DType::Byte, scales)),
+        NewOf(Size::Bytes(256 * 4)),
     ];
-    k.quantized_weight(Form::new(DType::Byte, elements), &sizes);
+    k.packed_weight(Form::new(DType::Byte, elements), &packing);
 }

@@ -111,10 +111,7 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         shared: Vec::new(),
     };
 
-    play.build();
-    for constant in constants {
-        play.tape.allocate(constant);
-    }
+    play.build(&constants);
     play.add_adapters();
     play.tape.mark(Moment::Loaded);
     let ids = Value { storage: play.tape.allocate(ids), node: None };
@@ -234,22 +231,50 @@ impl<'p> Play<'p> {
         }
     }
 
-    /// The model's class makes its weights. A head that is tied later is made as well, and goes.
-    fn build(&mut self) {
+    /// The model's class makes its weights. A head that is tied later is made as well, and goes. Then matrices are packed one
+    /// after another, and what they were made of goes when all are; then what is to have another type is cast.
+    fn build(&mut self, constants: &[TensorId]) {
         self.tape.mark(Moment::Load);
-        let mut tied_head = Vec::new();
+        let (mut plain, mut tied_head) = (vec![Vec::new(); self.renewed.len()], Vec::new());
         let mut has_begun = false;
         self.each_declared(|play, Own { weight, number, .. }| {
             if weight.is_added {
                 return;
             }
-            let storages: Vec<_> = weight.values.iter().map(|&tensor| play.tape.allocate(tensor)).collect();
+            let tensors = weight.made.map_or(weight.values.clone(), |made| vec![made]);
+            let storages = tensors.into_iter().map(|tensor| {
+                let storage = play.tape.allocate(tensor);
+                play.tape.repeated(storage)
+            });
             if number == EMBEDDING && has_begun {
-                tied_head = storages;
+                tied_head = storages.collect();
+            } else if weight.made.is_some() {
+                plain[number] = storages.collect();
+            } else {
+                storages.for_each(drop);
             }
             has_begun = true;
         });
-        tied_head.into_iter().for_each(|storage| self.tape.release(storage));
+        for &constant in constants {
+            self.tape.allocate(constant);
+        }
+        self.tape.release_all(&tied_head);
+        let mut packed = Vec::new();
+        self.each_weight(|play, Own { weight, number, .. }| {
+            if !weight.packing.is_empty() {
+                play.tape.make(&weight.packing);
+                packed.append(&mut plain[number]);
+            }
+        });
+        self.tape.release_all(&packed);
+        self.each_weight(|play, Own { weight, number, .. }| {
+            if !plain[number].is_empty() {
+                weight.values.iter().for_each(|&tensor| {
+                    play.tape.allocate(tensor);
+                });
+                play.tape.release_all(&plain[number]);
+            }
+        });
     }
 
     /// peft makes adapters in the type of the layer, and then brings them to their own type one by one.

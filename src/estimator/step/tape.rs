@@ -599,8 +599,7 @@ impl<'p> Tape<'p> {
                         continue;
                     }
                     Effect::Drop(before) => {
-                        let storage = self.workspaces.remove(self.workspaces.len() - 1 - before);
-                        self.release(storage);
+                        self.drop_workspace(before);
                         continue;
                     }
                 };
@@ -613,6 +612,33 @@ impl<'p> Tape<'p> {
 
     fn end_workspaces(&mut self) {
         while let Some(storage) = self.workspaces.pop() {
+            self.release(storage);
+        }
+    }
+
+    /// Makes a tensor as its effects say: what is new stays, workspaces go.
+    pub fn make(&mut self, effects: &[Effect<TensorId>]) {
+        for effect in effects {
+            match *effect {
+                Effect::NewOf(tensor) => {
+                    self.allocate(tensor);
+                }
+                Effect::Workspace(tensor) => {
+                    let storage = self.allocate(tensor);
+                    self.workspaces.push(storage);
+                }
+                Effect::Brief(tensor) => self.brief(tensor),
+                Effect::Drop(before) => self.drop_workspace(before),
+                Effect::New | Effect::NewView | Effect::Pass | Effect::PassView => {}
+            }
+        }
+        self.end_workspaces();
+    }
+
+    /// Gives back the workspace that came so many before the last.
+    fn drop_workspace(&mut self, before: usize) {
+        if let Some(place) = self.workspaces.len().checked_sub(1 + before) {
+            let storage = self.workspaces.remove(place);
             self.release(storage);
         }
     }
