@@ -42,6 +42,20 @@ ROWS = {
     "gpt2-fp32-adam8bit": {"model": "gpt2", "batch": 2, "sequence": 512, "layers": 2, "precision": "fp32", "optimizer": "adam8bit"},
     "qwen2.5-accum-momentum": {"model": "qwen2.5-0.5b", "batch": 3, "sequence": 257, "layers": 2, "accum": 2, "optimizer": "momentum"},
     "pythia": {"model": "pythia-1.4b", "batch": 2, "sequence": 2048, "layers": 3},
+    "pythia-eager-amp": {"model": "pythia-1.4b", "batch": 2, "sequence": 1024, "layers": 2, "attn": "eager", "precision": "amp"},
+    "pythia-lora-fp32-dropout": {
+        "model": "pythia-1.4b", "batch": 1, "sequence": 3000, "layers": 2, "precision": "fp32", "base": "fp32", "rank": 4, "adapter_dropout": 0.05,
+    },
+    "phi-amp-ckpt": {"model": "phi-1.5", "batch": 2, "sequence": 2048, "layers": 2, "precision": "amp", "ckpt": True},
+    "phi-tied-accum": {
+        "model": "phi-1.5", "batch": 5, "sequence": 1000, "layers": 2, "accum": 2, "optimizer": "adamw-loop", "override": {"tie_word_embeddings": True},
+    },
+    "falcon-lora-amp-dropout-ckpt": {
+        "model": "falcon-7b", "batch": 1, "sequence": 511, "layers": 2, "precision": "amp", "ckpt": True,
+        "base": "bf16", "rank": 8, "adapter_dropout": 0.05,
+    },
+    "falcon-eager-fp32-ckpt": {"model": "falcon-7b", "batch": 3, "sequence": 777, "layers": 2, "attn": "eager", "precision": "fp32", "ckpt": True},
+    "gptj-amp-ckpt": {"model": "gpt-j-6b", "batch": 2, "sequence": 511, "layers": 2, "attn": "eager", "precision": "amp", "ckpt": True},
     "gemma-2-eager": {"model": "gemma-2-9b", "batch": 1, "sequence": 2048, "layers": 2, "attn": "eager"},
     "gemma-lora-amp-ckpt": {"model": "gemma-7b", "batch": 3, "sequence": 511, "layers": 2, "base": "bf16", "precision": "amp", "ckpt": True},
     "gemma-2-eager-ckpt": {"model": "gemma-2-9b", "batch": 2, "sequence": 777, "layers": 3, "attn": "eager", "ckpt": True},

@@ -3,6 +3,7 @@
 
 use super::Block;
 use super::decoder::{Parts, Stack, frequencies, tokens};
+use super::llama::mask_form;
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Product, Value};
 use crate::estimator::scenario::Model;
@@ -22,7 +23,7 @@ pub fn is_like(model: &Model) -> bool {
 pub fn stack(parts: &Parts<'_>) -> Stack {
     let dtype = parts.call.dtype;
     let table = Form::new(dtype, S * D);
-    let mask = if parts.is_eager() { Form::new(dtype, B * S * S) } else { Form::new(DType::Byte, S * S) };
+    let mask = mask_form(parts).unwrap_or(Form::new(DType::Byte, S * S));
     let shared = vec![Form::new(DType::Long, S), table, table, mask];
     Stack {
         opening: opening(parts),

@@ -3,10 +3,11 @@
 
 use super::Block;
 use super::decoder::{Parts, Stack, frequencies, tokens};
+use super::llama::mask_form;
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Product, Value};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{B, D, DType, F, H, N, ROT, S, Shape, UNROT, V};
+use crate::estimator::units::{D, DType, F, H, N, ROT, S, Shape, UNROT, V};
 
 /// Whether a model's layers are like GPT-NeoX's.
 pub fn is_like(model: &Model) -> bool {
@@ -39,8 +40,7 @@ pub fn stack(parts: &Parts<'_>) -> Stack {
 /// What all layers of a model with partly rotated heads are given beside the hidden state.
 pub fn shared(parts: &Parts<'_>) -> Vec<Form> {
     let table = Form::new(parts.call.dtype, S * ROT);
-    let mask = parts.is_eager().then(|| Form::new(parts.call.dtype, B * S * S));
-    [Form::new(DType::Long, S), table, table].into_iter().chain(mask).collect()
+    [Form::new(DType::Long, S), table, table].into_iter().chain(mask_form(parts)).collect()
 }
 
 /// `GPTNeoXModel.forward` up to its layers, and that of its like.

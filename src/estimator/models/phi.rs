@@ -1,13 +1,13 @@
 //! The stack of Phi-1.5 and Phi-2 (transformers 5.23.0, models/phi/modeling_phi.py): attention and feed-forward block side
 //! by side behind one norm, and a part of each head rotated.
 
-use super::Block;
 use super::decoder::{Parts, Stack, frequencies};
 use super::neox::{self, Turned, with_bias};
+use super::{Block, llama};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
-use crate::estimator::operators::{Form, Operator, Place, Product, Value};
+use crate::estimator::operators::{Form, Operator, Place, Product};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{D, H, K, N, ROT, Shape};
+use crate::estimator::units::{D, H, K, N, ROT};
 
 /// Whether a model's layers are like those of Phi-1.5.
 pub fn is_like(model: &Model) -> bool {
@@ -41,9 +41,10 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
     let (mut block, arguments) = Block::new(&[&[parts.residual()], shared].concat());
     let (x, cos, sin, mask) = (arguments[0], arguments[2], arguments[3], arguments.get(4).copied());
     let h = block.add(Place::AttentionNorm, Operator::LayerNorm { x, width: H });
-    let q = heads(parts, &mut block, Place::Query, h, N, parts.model.heads);
-    let k = heads(parts, &mut block, Place::Key, h, K, parts.model.kv_heads);
-    let v = heads(parts, &mut block, Place::Value, h, K, parts.model.kv_heads);
+    let [q, k, v] = [(Place::Query, N), (Place::Key, K), (Place::Value, K)].map(|(place, heads)| {
+        let x = llama::projected(parts, &mut block, place, h, heads);
+        llama::heads(parts, &mut block, place, x)
+    });
     let Turned { parts: turned, whole } = neox::turned(&mut block, [q, k], [cos, sin]);
     let (a, weights) = parts.attention(&mut block, [whole[0], whole[1], v], mask, parts.head_layout(true));
     let o = block.add(Place::AttentionOutput, with_bias(a, N * D, H));
@@ -65,12 +66,4 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
         Place::Down,
         Place::AttentionNorm,
     ])
-}
-
-/// A product of the hidden state with a bias, in heads. The gradients of queries and keys come out of zeros in the order of
-/// the heads, those of values out of eager attention.
-fn heads(parts: &Parts<'_>, block: &mut Block, place: Place, h: Value, heads: Shape, count: u32) -> Value {
-    let x = block.add(place, with_bias(h, H, heads * D));
-    let copies_back = count > 1 && (place != Place::Value || parts.is_eager());
-    block.add(place, Operator::Heads { x, copies_back })
 }
