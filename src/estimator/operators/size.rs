@@ -103,6 +103,12 @@ pub enum Size {
         /// Elements of each row and part.
         columns: Shape,
     },
+    /// What memory-efficient attention adds up in fp32 where heads of more than 128 columns do not fit into registers
+    /// (`kNeedsOutputAccumulatorBuffer` in mem_eff_attention/kernel_forward.h).
+    LongHeads {
+        /// Elements of the output.
+        output: Shape,
+    },
     /// Sums of memory-efficient attention's backward pass: for each block of rows a lock, a counter and tiles of the
     /// columns (`GradQTempStorage` in mem_eff_attention/kernel_backward.h).
     Tiles {
@@ -161,6 +167,8 @@ impl Size {
                     splits => splits.saturating_mul(n(rows)).saturating_mul(n(columns)).saturating_mul(4),
                 }
             }
+            Self::LongHeads { output } if widths.of(Width::HeadDim) > 128 => n(output).saturating_mul(4),
+            Self::LongHeads { .. } => 0,
             Self::Tiles { rows, is_half } => {
                 tiles(n(rows / S), widths.of(Width::Sequence), widths.of(Width::HeadDim), is_half)
             }
