@@ -217,9 +217,11 @@ fn tiles(heads: u64, sequence: u64, head_dim: u64, is_half: bool) -> u64 {
     // A lock, a counter and a tile for each 64 or 128 columns of the gradient of queries.
     let each = head_dim.div_ceil(columns).min(1 << 32) * (16 + block * columns * 4);
     let queries = sequence.div_ceil(block).saturating_mul(each);
-    // In 16 bits the gradients of long keys and values do not fit into registers and are added up in fp32.
+    // In 16 bits the gradients of long keys and values do not fit into registers and are added up in fp32, in blocks of 64
+    // keys, of which fewer are split off where there are many heads (`num_splits_key` in attention_backward.cu).
     let width = if is_half && head_dim > 128 { head_dim.div_ceil(128).min(1 << 32) * 128 } else { 0 };
-    let keys = sequence.div_ceil(64).saturating_mul(64 * 4).saturating_mul(2 * width);
+    let splits = (200 / heads.max(1)).min(sequence.div_ceil(64)).max(1);
+    let keys = splits * 64 * 4 * 2 * width;
     heads.saturating_mul(queries.saturating_add(keys))
 }
 
