@@ -1,21 +1,6 @@
 //! A function of a model's class as data: operators in order, between arguments and results.
 
-use crate::estimator::operators::{Form, Lowering, Operator, Place, Program, Registry, Types, Value};
-
-/// One operator, at its place.
-#[derive(Clone, Debug)]
-pub struct Application {
-    /// Where it stands.
-    pub place: Place,
-    /// What it does.
-    pub operator: Operator,
-    /// Whether the model's weights of it are trained.
-    pub is_trained: bool,
-    /// Whether what it puts out is made a value from which derivation starts.
-    pub is_leaf: bool,
-    /// Values that have a name in the Python function until the operator is done.
-    names: Vec<Value>,
-}
+use crate::estimator::operators::{Application, Form, Lowering, Operator, Place, Program, Registry, Types, Value};
 
 /// A function of the model's class: arguments, operators, results.
 #[derive(Clone, Debug)]
@@ -109,11 +94,5 @@ impl Block {
         }
         let left_out = self.left_out.iter().map(|&argument| lowering.slot(argument)).collect();
         Program { left_out, ..lowering.finish(&self.results, self.declared) }
-    }
-}
-
-impl Application {
-    fn reads(&self, value: Value) -> bool {
-        self.operator.inputs().contains(&value) || self.names.contains(&value)
     }
 }

@@ -15,7 +15,7 @@ mod opt;
 mod phi;
 mod starcoder2;
 
-pub use block::{Application, Block};
+pub use block::Block;
 pub use decoder::{Call, network, tokens};
 pub use not_counted::NotCounted;
 

@@ -1,10 +1,9 @@
 //! A block on its way from operators to kernels.
 
-use super::Value;
 use super::kernel::{Aside, Conversion, Derivative, Effect, Kernel, Operand, Program, Reads, Slot, Weight};
 use super::size::Size;
 use super::tensor::{Form, Part, Place, Registry, Tensor, TensorId};
-use crate::estimator::models::Application;
+use super::{Application, Value};
 use crate::estimator::units::{DType, Shape};
 
 /// In what types a block computes.
@@ -62,7 +61,10 @@ impl<'r> Lowering<'r> {
             results.iter_mut().for_each(|result| *result = self.view(*result, self.form(*result)).leaf().put());
         }
         let kernels = &mut self.program.kernels[first..];
-        let last = kernels.len().saturating_sub(1);
+        let Some(last) = kernels.len().checked_sub(1) else {
+            self.values.extend(results);
+            return;
+        };
         for local in (own..self.forms.len()).map(|slot| Slot(slot as u16)).filter(|local| !results.contains(local)) {
             let makes = |kernel: &Kernel, slot: Slot| (kernel.slot.0..kernel.slot.0 + kernel.results).contains(&slot.0);
             let last_use = match self.held.iter().find(|(held, _)| *held == local) {

@@ -3,6 +3,7 @@
 //! The order in which a rule makes and drops tensors is that of PyTorch's own allocator traces (tests/traces).
 
 mod activation;
+mod application;
 mod attention;
 mod embedding;
 mod kernel;
@@ -16,6 +17,7 @@ mod scores;
 mod size;
 mod tensor;
 
+pub use application::Application;
 pub use kernel::{
     ASIDES, Conversion, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, Weight,
 };
