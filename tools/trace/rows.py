@@ -65,6 +65,7 @@ ROWS = {
     "opt-eager-accum": {"model": "opt-1.3b", "batch": 2, "sequence": 300, "layers": 2, "attn": "eager", "accum": 2},
     "opt-lora-dropout-ckpt": {"model": "opt-1.3b", "batch": 1, "sequence": 600, "layers": 2, "base": "bf16", "dropout": 0.1, "ckpt": True},
     "starcoder2-amp": {"model": "starcoder2-7b", "batch": 1, "sequence": 2048, "layers": 2, "precision": "amp"},
+    "mpt-ckpt": {"model": "mpt-7b", "batch": 2, "sequence": 511, "layers": 2, "attn": "eager", "ckpt": True},
     # One rank of several, and a trainer.
     "dpo-amp": {"with": "dpo", "model": "tinyllama-1.1b", "batch": 1, "sequence": 1024, "layers": 2, "precision": "amp"},
     "fsdp2-amp-ckpt": {"with": "fsdp", "impl": "fsdp2", "world": 8, **SHARDED},

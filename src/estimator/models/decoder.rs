@@ -1,6 +1,8 @@
 //! Decoders: which class of transformers a model is built like, and what all of them have in common.
 
-use super::{Block, Model, NotCounted, Run, bert, falcon, gemma, gpt2, gptj, llama, neox, olmo2, opt, phi, starcoder2};
+use super::{
+    Block, Model, NotCounted, Run, bert, falcon, gemma, gpt2, gptj, llama, mpt, neox, olmo2, opt, phi, starcoder2,
+};
 use crate::estimator::choice::{AttentionKernel, Logits, LossHead, Softmax};
 use crate::estimator::operators::{Form, HeadLayout, Operator, Part, Place, Product, Size, Tensor, Value};
 use crate::estimator::scenario::{self, Experts, Latent};
@@ -15,6 +17,10 @@ pub struct Call {
     pub has_several_sequences: bool,
     /// The type of the weights.
     pub dtype: DType,
+    /// Whether weights were made in 16 bits and then brought to fp32 (`prepare_model_for_kbit_training` of peft).
+    pub is_widened: bool,
+    /// Whether autocast lowers products.
+    pub is_autocast: bool,
     /// The attention kernel.
     pub attention: AttentionKernel,
     /// Whether layers drop parts of what they compute.
@@ -136,6 +142,8 @@ fn decoder(parts: &Parts<'_>) -> Result<Built, NotCounted> {
         phi::stack(parts)
     } else if falcon::is_like(model) {
         falcon::stack(parts)
+    } else if mpt::is_like(model) {
+        mpt::stack(parts)?
     } else {
         return Err(NotCounted::Layer);
     };

@@ -23,7 +23,7 @@ pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
     }
     let scale = constant(Place::EmbeddingScale, Form::new(parts.call.dtype, Shape::ONE));
     Ok(Stack {
-        opening: opening(parts, parts.call.dtype, |block, x| block.add(Place::EmbeddingScale, Operator::Scale { x })),
+        opening: opening(parts, parts.call.dtype, scaled),
         kept: None,
         layers: layers(parts),
         shared: given(parts),
@@ -36,6 +36,11 @@ pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
         constants: [scale].into_iter().chain(frequencies(D)).collect(),
         declares_norm_first: false,
     })
+}
+
+/// `GemmaTextScaledWordEmbedding.forward`: the number is a buffer, which keeps its type where weights get another.
+fn scaled(parts: &Parts<'_>, block: &mut Block, x: Value) -> Value {
+    block.add(Place::EmbeddingScale, Operator::ScaleByBuffer { x, is_cast: parts.call.is_widened })
 }
 
 /// Layers that are all alike, or of which every other, the first among them, is given the mask of a window.

@@ -21,7 +21,7 @@ pub fn is_like(model: &Model) -> bool {
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Stack {
     Stack {
-        opening: opening(parts, parts.call.dtype, |_, embedded| embedded),
+        opening: opening(parts, parts.call.dtype, |_, _, embedded| embedded),
         kept: None,
         layers: parts.equal_layers(layer(parts)),
         shared: shared(parts, parts.call.dtype),
@@ -47,10 +47,10 @@ pub fn mask_form(parts: &Parts<'_>) -> Option<Form> {
 }
 
 /// `LlamaModel.forward` up to its layers; the model's own class may change what is embedded.
-pub fn opening(parts: &Parts<'_>, tables: DType, changed: fn(&mut Block, Value) -> Value) -> Block {
+pub fn opening(parts: &Parts<'_>, tables: DType, changed: fn(&Parts<'_>, &mut Block, Value) -> Value) -> Block {
     let (mut block, arguments) = Block::new(&[tokens()]);
     let embedded = block.add(Place::TokenEmbedding, Operator::Embedding { ids: arguments[0], rows: V, width: H });
-    let embedded = changed(&mut block, embedded);
+    let embedded = changed(parts, &mut block, embedded);
     let positions = block.add(Place::Positions, Operator::PositionIds);
     let mut mask = |place, has_window| block.add(place, Operator::CausalMask { embedded, has_window });
     let whole = parts.is_eager().then(|| mask(Place::Mask, starcoder2::is_like(parts.model)));

@@ -8,6 +8,7 @@ mod gemma;
 mod gpt2;
 mod gptj;
 mod llama;
+mod mpt;
 mod neox;
 mod not_counted;
 mod olmo2;

@@ -60,10 +60,12 @@ reasons! {
     /// Encoders.
     Encoder = "encoders are not played yet";
     /// Another kind of layer.
-    Layer = "only layers like those of Llama, Qwen, Gemma, OLMo 2, GPT-2, OPT, StarCoder 2, Pythia, Phi-1.5, Falcon 7B and \
-        GPT-J are played yet";
+    Layer = "only layers like those of Llama, Qwen, Gemma, OLMo 2, GPT-2, OPT, StarCoder 2, Pythia, Phi-1.5, Falcon 7B, \
+        GPT-J and MPT are played yet";
     /// Another attention than the eager one in GPT-J.
     FusedAttentionOfGptJ = "GPT-J has eager attention alone";
+    /// A bias on scores in attention that is one kernel.
+    BiasInFusedAttention = "a bias on scores is played with eager attention alone";
     /// Soft caps in attention that is one kernel.
     CapsInFusedAttention = "soft caps are played with eager attention alone";
 }

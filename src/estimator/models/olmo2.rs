@@ -22,7 +22,7 @@ pub fn is_like(model: &Model) -> bool {
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Stack {
     Stack {
-        opening: opening(parts, TABLES, |_, embedded| embedded),
+        opening: opening(parts, TABLES, |_, _, embedded| embedded),
         kept: None,
         layers: parts.equal_layers(layer(parts)),
         shared: shared(parts, TABLES),

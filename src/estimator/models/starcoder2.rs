@@ -19,7 +19,7 @@ pub fn is_like(model: &Model) -> bool {
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Stack {
     Stack {
-        opening: opening(parts, parts.call.dtype, |_, embedded| embedded),
+        opening: opening(parts, parts.call.dtype, |_, _, embedded| embedded),
         kept: None,
         layers: parts.equal_layers(layer(parts)),
         shared: shared(parts, parts.call.dtype),

@@ -188,8 +188,15 @@ fn mask_in(k: &mut Lowering<'_>, seen: Slot, dtype: DType, part: Part) -> Slot {
     k.kernel(part, Form::new(dtype, B * S * S), &[seen, zero, least].map(Operand::Value)).put()
 }
 
-/// `eager_attention_forward`: scores, mask, softmax in fp32 and two batched products.
-pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Option<Slot>, layout: HeadLayout) -> [Slot; 2] {
+/// `eager_attention_forward`: scores, mask, softmax in fp32 and two batched products. With a bias on scores, the mask says
+/// where they are filled (`MptAttention.forward`). The output, the weights, and the scores that the softmax is given.
+pub fn eager(
+    k: &mut Lowering<'_>,
+    [q, key, v]: [Slot; 3],
+    mask: Option<Slot>,
+    bias: Option<Slot>,
+    layout: HeadLayout,
+) -> [Slot; 3] {
     let HeadLayout { is_grouped, is_by_head, has_one_key_head, has_one_head, has_several_sequences, .. } = layout;
     let form = k.form(q);
     let [keys, values] = [key, v].map(|x| if is_grouped { repeated(k, x, form.shape, has_one_key_head) } else { x });
@@ -213,7 +220,14 @@ pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Option<Slot>, l
     if layout.is_capped {
         scaled = soft_cap(k, scaled);
     }
-    let masked = mask.map_or(scaled, |mask| add_mask(k, scaled, mask));
+    let masked = match (mask, bias) {
+        (Some(mask), Some(bias)) => {
+            let biased = add_to_scores(k, Part::ScoresBiased, scaled, bias);
+            k.kernel(Part::ScoresMasked, k.form(biased), &[biased.into(), mask.into()]).d(0, SECOND, &[New]).put()
+        }
+        (Some(mask), None) => add_mask(k, scaled, mask),
+        (None, _) => scaled,
+    };
     // Autocast takes a softmax in fp32.
     let is_wide = layout.has_wide_softmax || k.types.autocast.is_some();
     let wide = if is_wide { k.cast(Part::InFp32, masked, DType::Single) } else { masked };
@@ -231,12 +245,12 @@ pub fn eager(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Option<Slot>, l
     let out = bmm(k, Part::Result, first, second, Form { dtype: k.form(first).dtype, ..form });
     [first, low_values].into_iter().for_each(|low| k.hold_until(low, out));
     if has_one_head {
-        return [out, weights];
+        return [out, weights, masked];
     }
     // `.transpose(1, 2).contiguous()`.
     let back = if has_several_sequences { New } else { PassView };
     let out = k.kernel(Part::Copied, k.form(out), &[out.into()]).d(0, NOTHING, &[back]).put();
-    [out, weights]
+    [out, weights, masked]
 }
 
 /// `repeat_kv`: `expand` and a copy, or a view where there is one head; the gradient is summed up over the copies.
@@ -248,8 +262,13 @@ pub fn repeated(k: &mut Lowering<'_>, x: Slot, shape: Shape, has_one_key_head: b
 
 /// Scores and the mask, which wants no gradient.
 pub fn add_mask(k: &mut Lowering<'_>, x: Slot, mask: Slot) -> Slot {
+    add_to_scores(k, Part::ScoresMasked, x, mask)
+}
+
+/// Scores and what is added to them without a gradient of its own.
+fn add_to_scores(k: &mut Lowering<'_>, part: Part, x: Slot, mask: Slot) -> Slot {
     let form = k.promoted(x, mask);
-    let call = k.kernel(Part::ScoresMasked, form, &[x.into(), mask.into()]);
+    let call = k.kernel(part, form, &[x.into(), mask.into()]);
     call.d_cast(0, NOTHING, Pass, form.dtype).put()
 }
 

@@ -1,7 +1,7 @@
 //! Embeddings of tokens and positions.
 
 use super::kernel::Effect::{Brief, Drop, New, Pass, Workspace};
-use super::kernel::{Effect, NOTHING, SECOND, Slot};
+use super::kernel::{Effect, NOTHING, Operand, SECOND, Slot};
 use super::lowering::{Lowering, Sum};
 use super::size::Size;
 use super::tensor::{Form, Part};
@@ -61,6 +61,15 @@ fn rows_of(
     let count = [segment, segment, Brief(Size::SegmentScan { tokens, rows }), one];
     let effects = [before, &sort, &find, &count, sums].concat();
     k.kernel(Part::Result, out, &[weight, ids.into()]).d(0, SECOND, &effects).put()
+}
+
+/// `super().forward(input_ids) * self.embed_scale.to(self.weight.dtype)` (`GemmaTextScaledWordEmbedding.forward`).
+pub fn scaled(k: &mut Lowering<'_>, x: Slot, is_cast: bool) -> Slot {
+    let form = k.form(x);
+    let number = Form { shape: Shape::ONE, ..form };
+    let number = is_cast.then(|| k.kernel(Part::Table, number, &[]).put());
+    let operands: Vec<_> = [x].into_iter().chain(number).map(Operand::Value).collect();
+    k.kernel(Part::Result, form, &operands).d(0, SECOND, &[New]).put()
 }
 
 /// `torch.arange(S) + past_seen_tokens`.

@@ -64,6 +64,12 @@ pub enum Operator {
     BooleanMask,
     /// Root-mean-square norm, spelt out in operations as in transformers.
     RmsNorm { x: Value, width: Shape, weighting: Weighting },
+    /// The bias on scores for each distance, for heads whose number is a power of two.
+    Alibi,
+    /// A mask as booleans.
+    AsBooleans { mask: Value },
+    /// Layer norm with a weight alone.
+    UnbiasedLayerNorm { x: Value, width: Shape },
     /// Layer norm with weight and bias, one kernel.
     LayerNorm { x: Value, width: Shape },
     /// A product with a matrix.
@@ -96,6 +102,9 @@ pub enum Operator {
     ScoresInPlace { q: Value, k: Value, v: Value, mask: Value, hidden: Value, layout: HeadLayout },
     /// Attention with scores of queries and keys in fp32; two results.
     ScoresInFp32 { q: Value, k: Value, v: Value, mask: Value, layout: HeadLayout },
+    /// The same with a bias on scores, filled where a mask of booleans says so; the scores that the softmax is given are
+    /// a third result.
+    BiasedAttention { q: Value, k: Value, v: Value, mask: Value, bias: Value, layout: HeadLayout },
     /// The end of a function, whose names go; the value is the same.
     Return { x: Value },
     /// The first token of each sequence, as a view.
@@ -118,6 +127,8 @@ pub enum Operator {
     AddToEach { x: Value, y: Value, is_broadcast: bool },
     /// The product with a number.
     Scale { x: Value },
+    /// The product with a number that is a tensor, which `is_cast` to the type of the weights.
+    ScaleByBuffer { x: Value, is_cast: bool },
     /// Dropout.
     Dropout { x: Value },
     /// The same elements in another shape, as a view.
@@ -172,7 +183,11 @@ impl Operator {
             Self::RotaryPairs { .. } => "transformers 5.23.0, modeling_gptj.py apply_rotary_pos_emb",
             Self::CausalMask { .. } | Self::BooleanMask => "transformers 5.23.0, masking_utils.py create_causal_mask",
             Self::RmsNorm { .. } => "transformers 5.23.0, modeling_llama.py LlamaRMSNorm.forward",
-            Self::LayerNorm { .. } => "PyTorch 2.15, derivatives.yaml native_layer_norm",
+            Self::Alibi | Self::BiasedAttention { .. } => "transformers 5.23.0, modeling_mpt.py",
+            Self::AsBooleans { .. } => "transformers 5.23.0, modeling_mpt.py MptModel.forward",
+            Self::LayerNorm { .. } | Self::UnbiasedLayerNorm { .. } => {
+                "PyTorch 2.15, derivatives.yaml native_layer_norm"
+            }
             Self::Linear { .. } => "PyTorch 2.15, derivatives.yaml mm and addmm",
             Self::Adapted { .. } => "peft 0.21.2, tuners/lora/layer.py Linear.forward",
             Self::Split { .. } => "PyTorch 2.15, derivatives.yaml split",
@@ -195,7 +210,8 @@ impl Operator {
             }
             Self::Dropout { .. } => "PyTorch 2.15, derivatives.yaml native_dropout",
             Self::Reshape { .. } => "PyTorch 2.15, derivatives.yaml view",
-            Self::Scale { .. } => "transformers 5.23.0, modeling_gemma.py GemmaTextScaledWordEmbedding.forward",
+            Self::Scale { .. } => "PyTorch 2.15, derivatives.yaml mul",
+            Self::ScaleByBuffer { .. } => "transformers 5.23.0, modeling_gemma.py GemmaTextScaledWordEmbedding.forward",
             Self::Float { .. } | Self::CastLike { .. } => "PyTorch 2.15, derivatives.yaml _to_copy",
             Self::CrossEntropy { .. } => "transformers 5.23.0, loss_utils.py ForCausalLMLoss",
         }
@@ -204,12 +220,16 @@ impl Operator {
     /// The values that it is given, in order.
     pub fn inputs(&self) -> Vec<Value> {
         match *self {
-            Self::PositionIds | Self::CountedPositions | Self::BooleanMask | Self::PositionBuffer => vec![],
+            Self::PositionIds | Self::CountedPositions | Self::BooleanMask | Self::PositionBuffer | Self::Alibi => {
+                vec![]
+            }
             Self::Embedding { ids: x, .. }
             | Self::RotaryTable { positions: x, .. }
             | Self::CausalMask { embedded: x, .. }
             | Self::RmsNorm { x, .. }
             | Self::LayerNorm { x, .. }
+            | Self::UnbiasedLayerNorm { x, .. }
+            | Self::AsBooleans { mask: x }
             | Self::Linear { x, .. }
             | Self::Adapted { x, .. }
             | Self::Split { x, .. }
@@ -226,6 +246,7 @@ impl Operator {
             | Self::Relu { x }
             | Self::GeluTanh { x }
             | Self::Scale { x }
+            | Self::ScaleByBuffer { x, .. }
             | Self::Dropout { x }
             | Self::Reshape { x }
             | Self::OffsetPositions { x }
@@ -244,13 +265,14 @@ impl Operator {
             Self::EagerAttention { q, k, v, mask, .. } => [q, k, v].into_iter().chain(mask).collect(),
             Self::ScoresInFp32 { q, k, v, mask, .. } | Self::MaskedSdpa { q, k, v, mask, .. } => vec![q, k, v, mask],
             Self::ScoresInPlace { q, k, v, mask, hidden, .. } => vec![q, k, v, mask, hidden],
+            Self::BiasedAttention { q, k, v, mask, bias, .. } => vec![q, k, v, mask, bias],
         }
     }
 
     /// How many values it puts out.
     pub const fn results(&self) -> u16 {
         match *self {
-            Self::SinusoidRows { .. } => 3,
+            Self::SinusoidRows { .. } | Self::BiasedAttention { .. } => 3,
             Self::RotaryTable { .. }
             | Self::EagerAttention { .. }
             | Self::ScoresInPlace { .. }
@@ -287,7 +309,10 @@ impl Operator {
                 embedding::positions_of_ids(to, to.slot(ids), is_one_sequence)
             }
             Self::Gather { x } => embedding::gather(to, to.slot(x)),
-            Self::LayerNorm { x, width } => norm::layer_norm(to, to.slot(x), width),
+            Self::LayerNorm { x, width } => norm::layer_norm(to, to.slot(x), width, true),
+            Self::UnbiasedLayerNorm { x, width } => norm::layer_norm(to, to.slot(x), width, false),
+            Self::Alibi => scores::alibi(to),
+            Self::AsBooleans { mask } => loss::to(to, Part::Table, to.slot(mask), DType::Byte),
             Self::Linear { x, from, to: into, product } => linear::linear(to, to.slot(x), from, into, product),
             Self::Adapted { x, from, to: into, product, adapter } => {
                 linear::adapted(to, to.slot(x), from, into, product, adapter)
@@ -301,7 +326,12 @@ impl Operator {
             Self::Sdpa { q, k, v, layout } => attention::sdpa(to, [q, k, v].map(|x| to.slot(x)), layout),
             Self::EagerAttention { q, k, v, mask, layout } => {
                 let mask = mask.map(|mask| to.slot(mask));
-                return attention::eager(to, [q, k, v].map(|x| to.slot(x)), mask, layout).into();
+                let [out, weights, _] = attention::eager(to, [q, k, v].map(|x| to.slot(x)), mask, None, layout);
+                return vec![out, weights];
+            }
+            Self::BiasedAttention { q, k, v, mask, bias, layout } => {
+                let [q, k, v, mask, bias] = [q, k, v, mask, bias].map(|x| to.slot(x));
+                return attention::eager(to, [q, k, v], Some(mask), Some(bias), layout).into();
             }
             Self::MaskedSdpa { q, k, v, mask, layout, pads_mask } => {
                 attention::masked_sdpa(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout, pads_mask)
@@ -322,6 +352,7 @@ impl Operator {
             Self::Add { x, y } => to.add(Part::Result, to.slot(x), to.slot(y)),
             Self::AddInPlace { x, y } => to.add_in_place(to.slot(x), to.slot(y)),
             Self::AddToEach { x, y, is_broadcast } => embedding::add_to_each(to, to.slot(x), to.slot(y), is_broadcast),
+            Self::ScaleByBuffer { x, is_cast } => embedding::scaled(to, to.slot(x), is_cast),
             Self::Scale { x } => to.scale(Part::Result, to.slot(x)),
             Self::Dropout { x } => linear::dropout(to, to.slot(x)),
             Self::Reshape { x } => attention::heads(to, to.slot(x), false),

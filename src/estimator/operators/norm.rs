@@ -69,9 +69,10 @@ fn one_plus(k: &mut Lowering<'_>, weight: Operand, width: Shape) -> Operand {
 
 /// `native_layer_norm`, which autocast runs in fp32: bias, weight and input are cast in this order. Its backward pass reads
 /// input, weight, bias, mean and reciprocal deviation, whichever of its gradients is asked for.
-pub fn layer_norm(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
+pub fn layer_norm(k: &mut Lowering<'_>, x: Slot, width: Shape, has_bias: bool) -> Slot {
     let form = Form::new(k.types.weights, width);
-    let [weight, bias] = [Part::Weight, Part::Bias].map(|part| k.weight(part, form));
+    let weight = k.weight(Part::Weight, form);
+    let bias = has_bias.then(|| k.weight(Part::Bias, form));
     let is_wide = k.types.autocast.is_some();
     let wide = |k: &mut Lowering<'_>, part, weight| {
         if !is_wide || form.dtype == DType::Single {
@@ -79,13 +80,14 @@ pub fn layer_norm(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
         }
         k.kernel(part, form.with_dtype(DType::Single), &[weight]).d(0, NOTHING, &[New]).put().into()
     };
-    let bias = wide(k, Part::BiasInFp32, bias);
+    let bias = bias.map(|bias| wide(k, Part::BiasInFp32, bias));
     let weight = wide(k, Part::WeightInFp32, weight);
     let x = if is_wide { k.cast(Part::InFp32, x, DType::Single) } else { x };
     let form = k.form(x);
     let rows = Size::Of(Form::new(DType::Single, form.shape / width));
     let all = FIRST | SECOND | THIRD | ASIDES;
-    let call = k.kernel(Part::Result, form, &[x.into(), weight, bias]);
+    let operands: Vec<_> = [x.into(), weight].into_iter().chain(bias).collect();
+    let call = k.kernel(Part::Result, form, &operands);
     let call = call.aside(Part::Mean, rows).aside(Part::InverseRoot, rows);
-    call.d(0, all, &[New]).d(1, all, &[New]).d(2, all, &[New]).put()
+    (0..operands.len()).fold(call, |call, of| call.d(of, all, &[New])).put()
 }

@@ -7,7 +7,7 @@ use super::kernel::{NOTHING, OUTPUT, Slot};
 use super::lowering::Lowering;
 use super::size::Size;
 use super::tensor::{Form, Part};
-use crate::estimator::units::{D, DType, S};
+use crate::estimator::units::{D, DType, N, S, Shape};
 
 /// `FalconAttention.forward` between heads and output matrix: scores are divided in place, and `F.softmax` takes a type.
 /// Where there is one head of keys, `matmul` expands it.
@@ -76,6 +76,31 @@ pub fn in_fp32(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout:
     [low_queries, low_keys].into_iter().for_each(|low| k.hold_until(low, raw));
     [first, low_values].into_iter().for_each(|low| k.hold_until(low, out));
     [joined_heads(k, out, layout), weights]
+}
+
+/// The bias of each head for each distance (`build_mpt_alibi_tensor` in transformers' modeling_mpt.py, 5.23.0), for a
+/// number of heads that is a power of two. It is as long as the class of the model allows, whatever the sequence:
+/// `max_seq_len` of MptConfig, 2,048.
+pub fn alibi(k: &mut Lowering<'_>) -> Slot {
+    const LONGEST: Shape = Shape::ONE.by(2048);
+    let make = |k: &mut Lowering<'_>, dtype, shape, from: &[Slot]| {
+        let operands: Vec<_> = from.iter().map(|&slot| slot.into()).collect();
+        k.kernel(Part::Table, Form::new(dtype, shape), &operands).put()
+    };
+    // int32 takes as many bytes as fp32.
+    let distances = make(k, DType::Single, LONGEST, &[]);
+    let numbers = make(k, DType::Long, N, &[]);
+    let numbers = make(k, DType::Single, N, &[numbers]);
+    let base = make(k, DType::Single, N, &[numbers]);
+    // The 2 of `torch.pow(2, base)` comes to the device as a tensor.
+    let powers = k.kernel(Part::Table, Form::new(DType::Single, N), &[base.into()]).brief(Size::Bytes(8)).put();
+    let inverse = make(k, DType::Single, N, &[powers]);
+    let slopes = make(k, DType::Single, N, &[inverse]);
+    k.hold_until(powers, slopes);
+    let alibi = make(k, DType::Single, N * LONGEST, &[distances, slopes]);
+    // Another name of the function.
+    k.hold_until(base, alibi);
+    alibi
 }
 
 /// `.permute(0, 2, 1, 3)` and a copy in that order, which one head has already.
