@@ -2,7 +2,7 @@
 
 use super::adapter_dtype;
 use crate::estimator::choice::AdapterTargets;
-use crate::estimator::models::Model;
+use crate::estimator::models::{Block, Model};
 use crate::estimator::operators::{Adapter, Operator, Place};
 use crate::estimator::scenario::Recipe;
 use crate::estimator::units::{R, Width};
@@ -11,10 +11,18 @@ use crate::estimator::units::{R, Width};
 pub fn adapt(model: &mut Model, recipe: &Recipe) {
     model.widths = model.widths.with(Width::Rank, u64::from(recipe.rank));
     let adapter = Adapter { rank: R, dtype: adapter_dtype(recipe), has_dropout: recipe.adapter_dropout.is_on() };
+    let is_sparse = |block: &mut Block| block.applications.iter().any(|one| one.place == Place::Router);
+    let has_experts = model.blocks_mut().any(is_sparse);
     for application in model.blocks_mut().flat_map(|block| &mut block.applications) {
         application.is_trained = false;
+        // "all-linear" of peft finds routers and experts, too, though they are no layers.
+        if let Operator::Router { adapter: beside, .. } | Operator::Experts { adapter: beside, .. } =
+            &mut application.operator
+        {
+            *beside = (recipe.targets == AdapterTargets::All).then_some(adapter);
+        }
         if let Operator::Linear { x, from, to, product } = application.operator
-            && is_target(application.place, recipe.targets)
+            && is_target(application.place, recipe.targets, has_experts)
         {
             application.operator = Operator::Adapted { x, from, to, product, adapter };
         }
@@ -22,11 +30,14 @@ pub fn adapt(model: &mut Model, recipe: &Recipe) {
 }
 
 /// Whether the matrix at a place gets an adapter. The head never does ("all-linear" of peft leaves it out).
-fn is_target(place: Place, targets: AdapterTargets) -> bool {
+fn is_target(place: Place, targets: AdapterTargets, has_experts: bool) -> bool {
     match place {
         Place::Query | Place::Value | Place::QueryKeyValue => true,
         Place::Key | Place::AttentionOutput => targets != AdapterTargets::QueryValue,
-        Place::Gate | Place::Up | Place::Down => targets == AdapterTargets::All,
+        // Where there are experts, peft takes the names of these matrices for those of experts
+        // (`_convert_peft_config_moe` in utils/transformers_weight_conversion.py).
+        Place::Gate | Place::Up | Place::Down => targets == AdapterTargets::All && !has_experts,
+        Place::LatentDown | Place::LatentUp => targets == AdapterTargets::All,
         _ => false,
     }
 }

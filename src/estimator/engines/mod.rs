@@ -8,8 +8,8 @@ mod quantized;
 pub use optimizers::{Act, Name, Optimizer, Update};
 
 use crate::estimator::choice::{
-    Adapter, AdapterType, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method, Offload, Precision, Recomputation,
-    TaskKind, Unquantized,
+    Adapter, AdapterTargets, AdapterType, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method, Offload, Precision,
+    Recomputation, TaskKind, Unquantized,
 };
 use crate::estimator::models::{Call, Model, NotCounted, network};
 use crate::estimator::operators::{Place, Types};
@@ -89,6 +89,9 @@ fn weight_dtype(recipe: &Recipe) -> DType {
 /// What of a scenario is not played yet, the first thing that is.
 fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let Scenario { recipe, cluster, .. } = scenario;
+    let is_adapted = recipe.adapter != Adapter::None && recipe.targets == AdapterTargets::All;
+    let is_adam = recipe.optimizer == crate::estimator::choice::Optimizer::AdamW;
+    let adapts_experts = is_adapted && scenario.model.experts.count > 0;
     let precision = matches!(recipe.precision, Precision::PureBf16 | Precision::Autocast | Precision::Fp32);
     let is_encoder = matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
     let is_loss = is_encoder || recipe.loss == LossHead::Plain;
@@ -107,6 +110,8 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (!is_loss || recipe.logits == Logits::KeptFull, NotCounted::Loss),
         (is_encoder && recipe.adapter != Adapter::None, NotCounted::AdaptersOfEncoders),
         (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),
+        (scenario.model.experts.count > 0 && !is_adam, NotCounted::OptimizerOfExperts),
+        (adapts_experts && recipe.adapter_dropout.is_on(), NotCounted::AdaptedExperts),
     ];
     refused.into_iter().find(|(is_refused, _)| *is_refused).map(|(_, reason)| reason)
 }

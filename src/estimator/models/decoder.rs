@@ -1,12 +1,13 @@
 //! Decoders: which class of transformers a model is built like, and what all of them have in common.
 
 use super::{
-    Block, Model, NotCounted, Run, bert, falcon, gemma, gpt2, gptj, llama, mpt, neox, olmo2, opt, phi, starcoder2,
+    Block, Model, NotCounted, Run, bert, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox, olmo2, opt, phi,
+    starcoder2,
 };
 use crate::estimator::choice::{AttentionKernel, Logits, LossHead, Softmax};
-use crate::estimator::operators::{Form, HeadLayout, Operator, Part, Place, Product, Size, Tensor, Value};
-use crate::estimator::scenario::{self, Experts, Latent};
-use crate::estimator::units::{B, DType, H, S, Shape, V, Width, Widths};
+use crate::estimator::operators::{Form, HeadLayout, HeadWidths, Operator, Part, Place, Product, Size, Tensor, Value};
+use crate::estimator::scenario::{self, Latent};
+use crate::estimator::units::{B, D, DType, H, S, Shape, V, Width, Widths};
 
 /// How a model is called, beside its own numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +99,12 @@ pub fn network(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
         (Width::FeedForward, model.feed_forward),
         (Width::Vocabulary, model.vocabulary),
         (Width::Positions, model.positions),
+        (Width::Experts, model.experts.count),
+        (Width::Active, model.experts.active),
+        (Width::ExpertFeedForward, if model.experts.width > 0 { model.experts.width } else { model.feed_forward }),
+        (Width::SharedFeedForward, model.experts.shared_width),
+        (Width::LatentRank, model.latent.kv_rank),
+        (Width::RotaryDim, model.latent.rope_dim),
     ];
     let named = named.map(|(width, value)| (width, u64::from(value.max(1))));
     Ok(Model {
@@ -122,7 +129,9 @@ fn decoder(parts: &Parts<'_>) -> Result<Built, NotCounted> {
     if parts.call.has_dropout && !has_dropout {
         return Err(NotCounted::Dropout);
     }
-    let stack = if llama::is_like(model) {
+    let stack = if deepseek::is_like(model) {
+        deepseek::stack(parts)
+    } else if llama::is_like(model) {
         llama::stack(parts)
     } else if gpt2::is_like(model) {
         gpt2::stack(parts)
@@ -163,9 +172,10 @@ fn decoder(parts: &Parts<'_>) -> Result<Built, NotCounted> {
 
 /// What of a model no decoder here has, the first thing that is.
 fn refused(model: &scenario::Model) -> Option<NotCounted> {
+    let has_experts = llama::is_like(model) || deepseek::is_like(model);
     let refused = [
-        (model.experts != Experts::NONE, NotCounted::Experts),
-        (model.latent != Latent::NONE, NotCounted::LatentAttention),
+        (model.experts.count > 0 && !has_experts, NotCounted::Experts),
+        (model.latent != Latent::NONE && !deepseek::is_like(model), NotCounted::LatentAttention),
         (model.vision.is_there(), NotCounted::Vision),
         (model.encoder.is_there(), NotCounted::Encoder),
     ];
@@ -239,6 +249,7 @@ impl Parts<'_> {
     pub fn head_layout(&self, is_by_head: bool) -> HeadLayout {
         let has_one_head = self.model.heads == 1;
         HeadLayout {
+            widths: HeadWidths { keys: D, values: D },
             is_grouped: self.model.kv_heads != self.model.heads,
             is_by_head: is_by_head && !has_one_head,
             has_one_key_head: self.model.kv_heads == 1,

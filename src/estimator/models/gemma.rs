@@ -6,7 +6,7 @@ use super::{Block, NotCounted, Run};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Product, Value, Weighting};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{D, H, Shape};
+use crate::estimator::units::{D, F, H, Shape};
 
 /// Whether a model's layers are like Gemma's, with two norms, or Gemma 2's, with four and soft caps.
 pub fn is_like(model: &Model) -> bool {
@@ -78,7 +78,7 @@ fn layer(parts: &Parts<'_>, mask: usize) -> Block {
     let o = after(&mut block, Place::AttentionPostNorm, o);
     let x = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
     let h = block.add(Place::MlpNorm, norm(x, H));
-    let down = gated(&mut block, h, |x| Operator::Gelu { x });
+    let down = gated(&mut block, h, F, |x| Operator::Gelu { x });
     let down = after(&mut block, Place::MlpPostNorm, down);
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     block.named(weights.as_slice());

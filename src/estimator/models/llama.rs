@@ -1,9 +1,8 @@
 //! Llama's stack (transformers 5.23.0, models/llama/modeling_llama.py), with the biases of Qwen 2.5 and the norms of heads
 //! of Qwen 3 (models/qwen2, models/qwen3), and what other families have in common with it.
 
-use super::Block;
 use super::decoder::{Parts, Stack, frequencies, linear, tokens};
-use super::starcoder2;
+use super::{Block, experts, starcoder2};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Product, Value, Weighting};
 use crate::estimator::scenario::Model;
@@ -16,6 +15,7 @@ pub fn is_like(model: &Model) -> bool {
         && (model.parallel, model.soft_cap) == (Switch::Off, Switch::Off)
         && matches!(model.bias, Bias::None | Bias::Qkv)
         && matches!(model.qk_norm, QkNorm::Off | QkNorm::Head)
+        && experts::are_like(model)
 }
 
 /// Its layers, with what comes before them.
@@ -69,21 +69,33 @@ fn layer(parts: &Parts<'_>) -> Block {
     let (o, weights) = attention(parts, &mut block, h, &arguments[1..]);
     let x = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
     let h = block.add(Place::MlpNorm, norm(x, H));
-    let down = gated(&mut block, h, |x| Operator::Silu { x });
+    let is_sparse = parts.model.experts.count > 0;
+    let down = if is_sparse {
+        experts::sparse(parts.model, &mut block, h)
+    } else {
+        gated(&mut block, h, F, |x| Operator::Silu { x })
+    };
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     // `hidden_states, _ = self.self_attn(…)` keeps the weights until the end of the layer.
     block.named(weights.as_slice());
-    block.giving(&[out]).declaring(&DECLARED)
+    let is_mixtral = is_sparse && !experts::are_qwen(parts.model);
+    block.giving(&[out]).declaring(if is_mixtral { &MIXTRAL } else { &DECLARED })
 }
 
 /// The order in which the classes of layers declare their weights.
-pub const DECLARED: [Place; 13] = [
+pub const DECLARED: [Place; 19] = [
     Place::Query,
     Place::Key,
     Place::Value,
+    Place::LatentDown,
+    Place::LatentNorm,
+    Place::LatentUp,
     Place::AttentionOutput,
     Place::QueryNorm,
     Place::KeyNorm,
+    Place::ExpertGateUp,
+    Place::ExpertDown,
+    Place::Router,
     Place::Gate,
     Place::Up,
     Place::Down,
@@ -91,6 +103,19 @@ pub const DECLARED: [Place; 13] = [
     Place::AttentionPostNorm,
     Place::MlpNorm,
     Place::MlpPostNorm,
+];
+
+/// Mixtral declares its router before its experts.
+const MIXTRAL: [Place; 9] = [
+    Place::Query,
+    Place::Key,
+    Place::Value,
+    Place::AttentionOutput,
+    Place::Router,
+    Place::ExpertGateUp,
+    Place::ExpertDown,
+    Place::AttentionNorm,
+    Place::MlpNorm,
 ];
 
 /// `LlamaAttention.forward`: what it puts out, and its weights where it has any.
@@ -153,17 +178,18 @@ fn head_norm(parts: &Parts<'_>, block: &mut Block, place: Place, x: Value) -> Va
     }
 }
 
-fn norm(x: Value, width: Shape) -> Operator {
+/// `LlamaRMSNorm.forward`.
+pub fn norm(x: Value, width: Shape) -> Operator {
     Operator::RmsNorm { x, width, weighting: Weighting::Cast }
 }
 
-/// `LlamaMLP.forward`, with an activation function.
-pub fn gated(block: &mut Block, h: Value, activation: fn(Value) -> Operator) -> Value {
-    let gate = block.add(Place::Gate, linear(h, H, F));
+/// `LlamaMLP.forward` of a width, with an activation function.
+pub fn gated(block: &mut Block, h: Value, width: Shape, activation: fn(Value) -> Operator) -> Value {
+    let gate = block.add(Place::Gate, linear(h, H, width));
     let gate = block.add(Place::Activation, activation(gate));
-    let up = block.add(Place::Up, linear(h, H, F));
+    let up = block.add(Place::Up, linear(h, H, width));
     let product = block.add(Place::Product, Operator::Multiply { x: gate, y: up });
-    let down = block.add(Place::Down, linear(product, F, H));
+    let down = block.add(Place::Down, linear(product, width, H));
     block.named(&[h]);
     down
 }

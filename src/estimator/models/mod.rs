@@ -3,6 +3,8 @@
 mod bert;
 mod block;
 mod decoder;
+mod deepseek;
+mod experts;
 mod falcon;
 mod gemma;
 mod gpt2;

@@ -49,10 +49,14 @@ reasons! {
     Dropout = "dropout in the layers is not played yet";
     /// Weights of 8 bits.
     Quantized = "weights of 8 bits are not played yet";
-    /// Mixtures of experts.
-    Experts = "experts are not played yet";
+    /// Mixtures of experts of other models.
+    Experts = "only experts like those of Mixtral, Qwen 3 and DeepSeek-V2-Lite are played yet";
+    /// Optimizers that have another state for stacked weights.
+    OptimizerOfExperts = "only AdamW is played with experts yet";
+    /// Adapters on stacked weights.
+    AdaptedExperts = "adapters on experts are not played with dropout, which peft refuses";
     /// Multi-head latent attention.
-    LatentAttention = "latent attention is not played yet";
+    LatentAttention = "only latent attention like that of DeepSeek-V2-Lite is played yet";
     /// Images.
     Vision = "vision towers are not played yet";
     /// Adapters in encoders.

@@ -6,7 +6,7 @@ use super::llama::{DECLARED, attended, gated, heads, opening, projected, shared}
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Operator, Place, Product, Value, Weighting};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{D, DType, H, K, N, Shape};
+use crate::estimator::units::{D, DType, F, H, K, N, Shape};
 
 /// The type in which `Olmo2RotaryEmbedding.forward` leaves cosines and sines.
 const TABLES: DType = DType::Single;
@@ -43,7 +43,7 @@ fn layer(parts: &Parts<'_>) -> Block {
     let (o, weights) = attention(parts, &mut block, x, &arguments[1..]);
     let o = block.add(Place::AttentionPostNorm, norm(o, H));
     let x = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
-    let down = gated(&mut block, x, |x| Operator::Silu { x });
+    let down = gated(&mut block, x, F, |x| Operator::Silu { x });
     let down = block.add(Place::MlpPostNorm, norm(down, H));
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     block.named(weights.as_slice());

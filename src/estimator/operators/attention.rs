@@ -1,6 +1,5 @@
 //! Attention: heads, kernels of `scaled_dot_product_attention`, and scores in full.
 
-use super::HeadLayout;
 use super::activation::soft_cap;
 use super::kernel::Effect::{Brief, Drop, New, NewView, Pass, PassView, Workspace};
 use super::kernel::{ASIDES, FIRST, NOTHING, OUTPUT, Operand, Reads, SECOND, Slot};
@@ -8,6 +7,7 @@ use super::linear::dropout;
 use super::lowering::Lowering;
 use super::size::{CUBLAS, Size};
 use super::tensor::{Form, Part};
+use super::{HeadLayout, HeadWidths};
 use crate::estimator::units::{B, D, D32, DType, ROT, S, S8, S32, S128, Shape};
 
 /// `x.split(…)`: views, whose gradients are joined in a new tensor.
@@ -59,7 +59,8 @@ pub fn sdpa(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], layout: HeadLayout) ->
     // Autocast casts its arguments from the last to the first.
     let [v, key, q] = [v, key, q].map(|x| k.autocast(x));
     let form = k.form(q);
-    if form.dtype == DType::Single {
+    // Flash attention wants keys and values of one width.
+    if form.dtype == DType::Single || layout.widths.keys != layout.widths.values {
         memory_efficient(k, &[q, key, v], form, layout)
     } else {
         let out = flash(k, [q, key, v], form, layout);
@@ -118,12 +119,15 @@ fn flash(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, layout: HeadLayout
 
 /// `_scaled_dot_product_efficient_attention`: attention.cu and attention_backward.cu of mem_eff_attention.
 fn memory_efficient(k: &mut Lowering<'_>, inputs: &[Slot], form: Form, layout: HeadLayout) -> Slot {
-    let row = Form::new(DType::Single, form.shape / D);
+    let HeadWidths { keys, values } = layout.widths;
+    let row = Form::new(DType::Single, form.shape / keys);
+    let out = Form { shape: row.shape * values, ..form };
     let expanded: &[_] = if layout.is_grouped { &[Workspace(Size::Of(form)); 2] } else { &[] };
     // In fp32 grad · out and its sum over the columns leave delta, copied into the order of the heads; in 16 bits the
     // kernel computes it itself. Then the tiles of gradients.
-    let [whole, sum] = [form, row].map(|form| Workspace(Size::Of(form)));
-    let tiles = Workspace(Size::Tiles { rows: row.shape, is_half: form.dtype != DType::Single });
+    let [whole, sum] = [out, row].map(|form| Workspace(Size::Of(form)));
+    let is_half = form.dtype != DType::Single;
+    let tiles = Workspace(Size::Tiles { rows: row.shape, keys, values, is_half });
     let delta: &[_] = match (form.dtype, layout.has_one_head) {
         (DType::Single, false) => &[whole, sum, sum, Drop(1), Drop(1)],
         (DType::Single, true) => &[whole, sum, Drop(1)],
@@ -131,13 +135,13 @@ fn memory_efficient(k: &mut Lowering<'_>, inputs: &[Slot], form: Form, layout: H
     };
     let last = [&[New], expanded, delta, &[tiles]].concat();
     let operands: Vec<_> = inputs.iter().map(|&x| x.into()).collect();
-    let call = k.kernel(Part::Result, form, &operands);
+    let call = k.kernel(Part::Result, out, &operands);
     // Seed and offset are on the device unless there is a dropout, as recorded.
     let states = if layout.has_dropout { 0 } else { 2 };
     let call = (0..states).fold(call, |call, _| call.aside(Part::RandomState, Size::Bytes(8))).then_output();
     let call = call.aside(Part::LogSumExp, Size::Of(Form { shape: row.shape / S * S32, ..row }));
     let is_half = form.dtype != DType::Single;
-    let call = if is_half { call.workspace(Size::LongHeads { output: form.shape }) } else { call };
+    let call = if is_half { call.workspace(Size::LongHeads { output: out.shape, keys }) } else { call };
     call.d(0, ALL, &[New]).d(1, ALL, &[New]).d(2, ALL, &last).jointly().put()
 }
 
@@ -213,7 +217,8 @@ pub fn eager(
     let copied = |low: Slot, plain: Slot, is_by_head| is_strided(is_by_head) && (!is_grouped || low == plain);
     let first = in_order(k, low_queries, is_apart && !is_by_head);
     let second = in_order(k, low_keys, copied(low_keys, keys, is_by_head));
-    let scores = Form { shape: form.shape / D * S, ..k.form(first) };
+    let HeadWidths { keys: key_width, values: value_width } = layout.widths;
+    let scores = Form { shape: form.shape / key_width * S, ..k.form(first) };
     let raw = bmm(k, Part::Scores, first, second, scores);
     [low_queries, low_keys].into_iter().for_each(|low| k.hold_until(low, raw));
     let mut scaled = k.scale(Part::ScoresScaled, raw);
@@ -242,7 +247,8 @@ pub fn eager(
     let low_values = k.autocast(values);
     let first = k.autocast(weights);
     let second = in_order(k, low_values, copied(low_values, values, false));
-    let out = bmm(k, Part::Result, first, second, Form { dtype: k.form(first).dtype, ..form });
+    let shape = form.shape / key_width * value_width;
+    let out = bmm(k, Part::Result, first, second, Form { shape, ..k.form(first) });
     [first, low_values].into_iter().for_each(|low| k.hold_until(low, out));
     if has_one_head {
         return [out, weights, masked];

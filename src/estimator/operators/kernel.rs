@@ -221,8 +221,17 @@ pub struct Weight {
     pub gradient: TensorId,
     /// Whether it is trained.
     pub is_trained: bool,
-    /// Whether an engine added it to the model, as peft adds adapters.
-    pub is_added: bool,
+    /// To what an engine added it, as peft adds adapters; `None` where it is the model's own.
+    pub added: Option<Added>,
+}
+
+/// To what peft adds an adapter. It makes those of all layers first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// A linear layer (`target_modules`).
+    ToLayer,
+    /// A parameter (`target_parameters`).
+    ToParameter,
 }
 
 /// A block, lowered to the kernels that PyTorch runs.

@@ -88,15 +88,19 @@ pub fn linear(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Pr
 
 /// A matrix of a product.
 #[derive(Clone, Copy)]
-struct Matrix {
-    from: Shape,
-    to: Shape,
-    dtype: DType,
-    is_cached: bool,
+pub struct Matrix {
+    /// Columns of its input.
+    pub from: Shape,
+    /// Columns of its output.
+    pub to: Shape,
+    /// Its type.
+    pub dtype: DType,
+    /// Whether autocast keeps its copy.
+    pub is_cached: bool,
 }
 
 /// `mm`, whose gradients are computed for the second matrix first (derivatives.yaml, in alphabetical order: mat2, self).
-fn mm(k: &mut Lowering<'_>, result: Part, x: Slot, weight: Operand, matrix: Matrix) -> Slot {
+pub fn mm(k: &mut Lowering<'_>, result: Part, x: Slot, weight: Operand, matrix: Matrix) -> Slot {
     let Matrix { from, to, dtype, is_cached } = matrix;
     // Autocast's arguments are cast from the last to the first: the weight, then the input.
     let weight = autocast_weight(k, weight, Form::new(dtype, to * from), is_cached);
@@ -118,7 +122,7 @@ fn addmm(k: &mut Lowering<'_>, [bias, weight]: [Operand; 2], x: Slot, from: Shap
 
 /// The copy of a weight that autocast makes for a product, and keeps where the weight is trained (`cached_cast` in
 /// aten/src/ATen/autocast_mode.cpp); the weight itself where it has that type.
-fn autocast_weight(k: &mut Lowering<'_>, weight: Operand, form: Form, is_cached: bool) -> Operand {
+pub fn autocast_weight(k: &mut Lowering<'_>, weight: Operand, form: Form, is_cached: bool) -> Operand {
     let Some(low) = k.types.autocast.filter(|low| *low != form.dtype) else { return weight };
     let call = k.kernel(Part::AutocastWeight, form.with_dtype(low), &[weight]);
     call.d(0, NOTHING, &[New]).cached(is_cached).put().into()

@@ -1,6 +1,6 @@
 //! A block on its way from operators to kernels.
 
-use super::kernel::{Aside, Conversion, Derivative, Effect, Kernel, Operand, Program, Reads, Slot, Weight};
+use super::kernel::{Added, Aside, Conversion, Derivative, Effect, Kernel, Operand, Program, Reads, Slot, Weight};
 use super::size::Size;
 use super::tensor::{Form, Part, Place, Registry, Tensor, TensorId};
 use super::{Application, Value};
@@ -81,7 +81,7 @@ impl<'r> Lowering<'r> {
     pub fn finish(mut self, results: &[Value], declared: &[Place]) -> Program {
         let rank = |weight: &Weight| {
             let declared = declared.iter().position(|of| *of == weight.place);
-            (weight.is_added, declared.unwrap_or(usize::MAX))
+            (weight.added.is_some(), declared.unwrap_or(usize::MAX))
         };
         let mut order: Vec<_> = (0..self.program.weights.len()).collect();
         order.sort_by_key(|&weight| rank(&self.program.weights[weight]));
@@ -115,6 +115,11 @@ impl<'r> Lowering<'r> {
         self.registry.id(Tensor { place: self.place, part, size }, self.source)
     }
 
+    /// Names what follows of the operator by another place.
+    pub fn at(&mut self, place: Place) {
+        self.place = place;
+    }
+
     /// Keeps a value until its operator is done, as a name of the Python function that the operator is.
     pub fn hold(&mut self, slot: Slot) {
         self.held.push((slot, None));
@@ -132,7 +137,7 @@ impl<'r> Lowering<'r> {
 
     /// A vector of weights of the model.
     pub fn weight(&mut self, part: Part, form: Form) -> Operand {
-        self.any_weight(part, form, None, &[Size::Of(form)], self.is_trained, false)
+        self.any_weight(part, form, None, &[Size::Of(form)], self.is_trained, None)
     }
 
     /// The bias of a head, which is a weight of the module around it.
@@ -146,18 +151,24 @@ impl<'r> Lowering<'r> {
     /// A matrix of the model, of so many rows and columns.
     pub fn matrix(&mut self, part: Part, dtype: DType, sides: [Shape; 2]) -> Operand {
         let form = Form::new(dtype, sides[0] * sides[1]);
-        self.any_weight(part, form, Some(sides), &[Size::Of(form)], self.is_trained, false)
+        self.any_weight(part, form, Some(sides), &[Size::Of(form)], self.is_trained, None)
     }
 
     /// A matrix of an adapter, which is trained.
     pub fn adapter_matrix(&mut self, part: Part, dtype: DType, sides: [Shape; 2]) -> Operand {
         let form = Form::new(dtype, sides[0] * sides[1]);
-        self.any_weight(part, form, Some(sides), &[Size::Of(form)], true, true)
+        self.any_weight(part, form, Some(sides), &[Size::Of(form)], true, Some(Added::ToLayer))
+    }
+
+    /// A matrix of an adapter of a parameter that is no layer's.
+    pub fn stacked_adapter_matrix(&mut self, part: Part, dtype: DType, sides: [Shape; 2]) -> Operand {
+        let form = Form::new(dtype, sides[0] * sides[1]);
+        self.any_weight(part, form, Some(sides), &[Size::Of(form)], true, Some(Added::ToParameter))
     }
 
     /// A frozen weight of the model that is packed into several tensors. No kernel reads it as an operand.
     pub fn packed_weight(&mut self, form: Form, packing: &[Effect<Size>]) {
-        self.any_weight(Part::Weight, form, None, &[], false, false);
+        self.any_weight(Part::Weight, form, None, &[], false, None);
         let mut effects = Vec::with_capacity(packing.len());
         let mut values = Vec::new();
         for effect in packing {
@@ -181,7 +192,7 @@ impl<'r> Lowering<'r> {
         sides: Option<[Shape; 2]>,
         sizes: &[Size],
         is_trained: bool,
-        is_added: bool,
+        added: Option<Added>,
     ) -> Operand {
         let made = form.with_dtype(self.types.loaded);
         let made = (made != form).then(|| self.tensor(part, Size::Of(made)));
@@ -194,7 +205,7 @@ impl<'r> Lowering<'r> {
             packing: Vec::new(),
             gradient: self.tensor(Part::WeightGradient, Size::Of(form)),
             is_trained,
-            is_added,
+            added,
         };
         self.program.weights.push(weight);
         Operand::Weight(self.program.weights.len() - 1)
@@ -208,7 +219,12 @@ impl<'r> Lowering<'r> {
 
     /// A kernel that puts out a view of its first value.
     pub fn view(&mut self, x: Slot, form: Form) -> Call<'_, 'r> {
-        self.call(form, None, &[x.into()])
+        self.alias(form, &[x.into()])
+    }
+
+    /// A kernel that puts out its first value, a view of it or what it changed in place, and reads others.
+    pub fn alias(&mut self, form: Form, operands: &[Operand]) -> Call<'_, 'r> {
+        self.call(form, None, operands)
     }
 
     /// A kernel that writes into the storage of its first value.
@@ -266,6 +282,13 @@ impl Call<'_, '_> {
         let form = self.lowering.form(self.kernel.slot);
         self.lowering.forms.extend((1..results).map(|_| form));
         self.kernel.results = results;
+        self
+    }
+
+    /// Puts out a second part of the output, of another form.
+    pub fn and(mut self, form: Form) -> Self {
+        self.lowering.forms.push(form);
+        self.kernel.results += 1;
         self
     }
 

@@ -6,7 +6,9 @@ mod activation;
 mod application;
 mod attention;
 mod embedding;
+mod experts;
 mod kernel;
+mod latent;
 mod linear;
 mod loss;
 mod lowering;
@@ -18,8 +20,9 @@ mod size;
 mod tensor;
 
 pub use application::Application;
+pub use experts::{Routing, Stack};
 pub use kernel::{
-    ASIDES, Conversion, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, Weight,
+    ASIDES, Added, Conversion, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, Weight,
 };
 pub use linear::{Adapter, Product};
 pub use lowering::{Lowering, Types};
@@ -91,6 +94,17 @@ pub enum Operator {
     Rotary { x: Value, cos: Value, sin: Value },
     /// The same in pairs of neighbours, with rows of sines and cosines.
     RotaryPairs { x: Value, rows: Value },
+    /// Two parts of a tensor along its last dimension, `first` and `second` of `whole`, as views.
+    SplitAt { x: Value, whole: Shape, first: Shape, second: Shape },
+    /// Two values side by side along their last dimension, `first` of `whole`.
+    Concat { x: Value, y: Value, first: Shape, whole: Shape },
+    /// Numbers of the unit circle for positions, without a gradient.
+    ComplexTable { positions: Value, width: Shape },
+    /// Queries and keys multiplied by such numbers; two results. `copies_back` where the gradient of queries comes in the
+    /// order of tokens, and a copy brings it into that of heads.
+    ComplexRotary { q: Value, k: Value, table: Value, copies_back: bool },
+    /// Keys of `whole` whose first part differs from head to head and whose second is that of all.
+    SharedKeys { x: Value, shared: Value, heads: Shape, first: Shape, whole: Shape },
     /// `scaled_dot_product_attention`.
     Sdpa { q: Value, k: Value, v: Value, layout: HeadLayout },
     /// The same with a mask that says for each pair whether it counts, which flash attention does not take;
@@ -109,6 +123,10 @@ pub enum Operator {
     Return { x: Value },
     /// The first token of each sequence, as a view.
     FirstToken { x: Value },
+    /// The router of a mixture of experts; three results: logits, weights of the chosen and their numbers.
+    Router { x: Value, stack: Stack, routing: Routing, adapter: Option<Adapter> },
+    /// What the experts that were chosen make of tokens.
+    Experts { x: Value, scores: Value, ids: Value, stack: Stack, adapter: Option<Adapter> },
     /// SiLU.
     Silu { x: Value },
     /// GELU, one kernel.
@@ -143,9 +161,20 @@ pub enum Operator {
     CrossEntropy { logits: Value, labels: Value, is_shifted: bool },
 }
 
+/// How wide a head is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadWidths {
+    /// Of queries and keys.
+    pub keys: Shape,
+    /// Of values.
+    pub values: Shape,
+}
+
 /// How heads lie in memory, which decides what attention copies, and what becomes of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadLayout {
+    /// How wide heads are.
+    pub widths: HeadWidths,
     /// Whether a head of keys stands for several of queries.
     pub is_grouped: bool,
     /// Whether the queries of a head lie one after another, and its keys, as the output of flash attention does then.
@@ -198,6 +227,15 @@ impl Operator {
             Self::Rotary { .. } => "transformers 5.23.0, modeling_llama.py apply_rotary_pos_emb",
             Self::ScoresInPlace { .. } => "transformers 5.23.0, modeling_falcon.py FalconAttention.forward",
             Self::Sdpa { .. } | Self::MaskedSdpa { .. } => "PyTorch 2.15, flash_api.cpp and mem_eff_attention",
+            Self::SplitAt { .. } => "PyTorch 2.15, derivatives.yaml split_with_sizes",
+            Self::Concat { .. } => "PyTorch 2.15, derivatives.yaml cat",
+            Self::ComplexTable { .. } => {
+                "transformers 5.23.0, modeling_deepseek_v2.py DeepseekV2RotaryEmbedding.forward"
+            }
+            Self::ComplexRotary { .. } => "transformers 5.23.0, modeling_deepseek_v2.py apply_rotary_emb",
+            Self::SharedKeys { .. } => "transformers 5.23.0, modeling_deepseek_v2.py DeepseekV2Attention.expand_kv",
+            Self::Router { .. } => "transformers 5.23.0, modeling_mixtral.py MixtralTopKRouter.forward",
+            Self::Experts { .. } => "transformers 5.23.0, integrations/moe.py grouped_mm_experts_forward",
             Self::EagerAttention { .. } => "transformers 5.23.0, modeling_llama.py eager_attention_forward",
             Self::Silu { .. } => "PyTorch 2.15, derivatives.yaml silu",
             Self::Gelu { .. } => "PyTorch 2.15, derivatives.yaml gelu",
@@ -225,6 +263,9 @@ impl Operator {
             }
             Self::Embedding { ids: x, .. }
             | Self::RotaryTable { positions: x, .. }
+            | Self::ComplexTable { positions: x, .. }
+            | Self::SplitAt { x, .. }
+            | Self::Router { x, .. }
             | Self::CausalMask { embedded: x, .. }
             | Self::RmsNorm { x, .. }
             | Self::LayerNorm { x, .. }
@@ -256,6 +297,8 @@ impl Operator {
             | Self::RotaryPairs { x, rows: y }
             | Self::Multiply { x, y }
             | Self::Join { x, y }
+            | Self::Concat { x, y, .. }
+            | Self::SharedKeys { x, shared: y, .. }
             | Self::AddInPlace { x, y }
             | Self::Add { x, y }
             | Self::AddToEach { x, y, .. }
@@ -264,6 +307,8 @@ impl Operator {
             Self::Rotary { x: q, cos: k, sin: v } | Self::Sdpa { q, k, v, .. } => vec![q, k, v],
             Self::EagerAttention { q, k, v, mask, .. } => [q, k, v].into_iter().chain(mask).collect(),
             Self::ScoresInFp32 { q, k, v, mask, .. } | Self::MaskedSdpa { q, k, v, mask, .. } => vec![q, k, v, mask],
+            Self::ComplexRotary { q, k, table, .. } => vec![q, k, table],
+            Self::Experts { x, scores, ids, .. } => vec![x, scores, ids],
             Self::ScoresInPlace { q, k, v, mask, hidden, .. } => vec![q, k, v, mask, hidden],
             Self::BiasedAttention { q, k, v, mask, bias, .. } => vec![q, k, v, mask, bias],
         }
@@ -272,8 +317,10 @@ impl Operator {
     /// How many values it puts out.
     pub const fn results(&self) -> u16 {
         match *self {
-            Self::SinusoidRows { .. } | Self::BiasedAttention { .. } => 3,
+            Self::SinusoidRows { .. } | Self::BiasedAttention { .. } | Self::Router { .. } => 3,
             Self::RotaryTable { .. }
+            | Self::SplitAt { .. }
+            | Self::ComplexRotary { .. }
             | Self::EagerAttention { .. }
             | Self::ScoresInPlace { .. }
             | Self::ScoresInFp32 { .. }
@@ -323,6 +370,23 @@ impl Operator {
             Self::Join { x, y } => attention::join(to, to.slot(x), to.slot(y)),
             Self::Heads { x, copies_back } => attention::heads(to, to.slot(x), copies_back),
             Self::Rotary { x, cos, sin } => rotary::rotated(to, to.slot(x), to.slot(cos), to.slot(sin)),
+            Self::SplitAt { x, whole, first, second } => {
+                return latent::split_at(to, to.slot(x), whole, [first, second]).into();
+            }
+            Self::Concat { x, y, first, whole } => latent::concat(to, [x, y].map(|x| to.slot(x)), first, whole),
+            Self::ComplexTable { positions, width } => rotary::complex_table(to, to.slot(positions), width),
+            Self::ComplexRotary { q, k, table, copies_back } => {
+                return rotary::complex(to, [q, k].map(|x| to.slot(x)), to.slot(table), copies_back).into();
+            }
+            Self::SharedKeys { x, shared, heads, first, whole } => {
+                latent::shared_keys(to, to.slot(x), to.slot(shared), heads, first, whole)
+            }
+            Self::Router { x, stack, routing, adapter } => {
+                return experts::router(to, to.slot(x), stack, routing, adapter).into();
+            }
+            Self::Experts { x, scores, ids, stack, adapter } => {
+                experts::experts(to, to.slot(x), to.slot(scores), to.slot(ids), stack, adapter)
+            }
             Self::Sdpa { q, k, v, layout } => attention::sdpa(to, [q, k, v].map(|x| to.slot(x)), layout),
             Self::EagerAttention { q, k, v, mask, layout } => {
                 let mask = mask.map(|mask| to.slot(mask));

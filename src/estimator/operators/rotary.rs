@@ -1,6 +1,6 @@
 //! Rotary positions.
 
-use super::kernel::Effect::{New, NewOf, PassView};
+use super::kernel::Effect::{New, NewOf, PassView, Workspace};
 use super::kernel::{NOTHING, SECOND, Slot};
 use super::lowering::Lowering;
 use super::size::Size;
@@ -48,6 +48,44 @@ pub fn rotated(k: &mut Lowering<'_>, x: Slot, cos: Slot, sin: Slot) -> Slot {
     let turned = turned.d(0, NOTHING, &[PassView]).d(1, NOTHING, &[PassView]).put();
     let sined = times(k, Part::Sined, turned, sin);
     k.add(Part::Result, cosined, sined)
+}
+
+/// `freqs_cis` of `DeepseekV2RotaryEmbedding.forward`, under no_grad: complex numbers of two fp32 each.
+pub fn complex_table(k: &mut Lowering<'_>, positions: Slot, width: Shape) -> Slot {
+    let tokens = k.form(positions).shape;
+    let whole = tokens * width;
+    let make = |k: &mut Lowering<'_>, shape, reads: &[Slot]| {
+        let operands: Vec<_> = reads.iter().map(|&slot| slot.into()).collect();
+        k.kernel(Part::Table, Form::new(DType::Single, shape), &operands).put()
+    };
+    let floats = make(k, tokens, &[positions]);
+    let freqs = make(k, whole.part(2), &[floats]);
+    k.hold(freqs);
+    let ones = make(k, whole.part(2), &[freqs]);
+    let plain = make(k, whole, &[ones, freqs]);
+    make(k, whole, &[plain])
+}
+
+/// `apply_rotary_emb`: pairs in fp32 as complex numbers, times the table, and back.
+pub fn complex(k: &mut Lowering<'_>, both: [Slot; 2], table: Slot, copies_back: bool) -> [Slot; 2] {
+    // `xq_` and `xk_`, names of the function.
+    let wide = both.map(|x| {
+        let wide = k.cast(Part::InFp32, x, DType::Single);
+        k.hold(wide);
+        wide
+    });
+    let conjugate = Workspace(Size::Of(k.form(table)));
+    std::array::from_fn(|of| {
+        let form = k.form(wide[of]);
+        let call = k.kernel(Part::Turned, form, &[wide[of].into(), table.into()]);
+        let turned = call.d(0, SECOND, &[conjugate, New]).put();
+        // view_as_real: its gradient must lie in order. That of queries is a part of a whole, unless a cast has copied it.
+        let dtype = k.form(both[of]).dtype;
+        let is_apart = of == 0 && (copies_back || dtype == DType::Single);
+        let back = if is_apart { New } else { PassView };
+        let real = k.view(turned, form).d(0, NOTHING, &[back]).put();
+        k.cast(Part::Result, real, dtype)
+    })
 }
 
 /// The product with a table that wants no gradient.

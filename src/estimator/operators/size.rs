@@ -95,6 +95,20 @@ pub enum Size {
         /// Rows of the table.
         rows: Shape,
     },
+    /// CUB's radix sort of indices whose gradients are added up (`index_put_with_sort_kernel`): one byte where one block
+    /// sorts them all, 256 threads of 9 pairs each (cub/device/dispatch/tuning_radix_sort.cuh, and as recorded for 2,304
+    /// and 2,306).
+    IndexSort {
+        /// Indices.
+        entries: Shape,
+        /// Rows that they number.
+        rows: Shape,
+    },
+    /// CUB's radix sort of int64 with all their digits, which `sort` takes for more than 4,096.
+    KeySort {
+        /// Numbers.
+        entries: Shape,
+    },
     /// What flash attention adds up where it splits the keys because queries are few: `columns` for each of `rows` and
     /// each part (`num_splits_heuristic` in csrc/flash_attn/flash_api.cpp).
     Splits {
@@ -108,12 +122,18 @@ pub enum Size {
     LongHeads {
         /// Elements of the output.
         output: Shape,
+        /// Columns of a head of queries and keys.
+        keys: Shape,
     },
     /// Sums of memory-efficient attention's backward pass: for each block of rows a lock, a counter and tiles of the
     /// columns (`GradQTempStorage` in mem_eff_attention/kernel_backward.h).
     Tiles {
         /// Rows of queries.
         rows: Shape,
+        /// Columns of a head of queries and keys.
+        keys: Shape,
+        /// Columns of a head of values.
+        values: Shape,
         /// Whether it computes in 16 bits.
         is_half: bool,
     },
@@ -161,16 +181,20 @@ impl Size {
             }
             Self::SortedSum { tokens, sum } => sorted(tokens, Self::Of(sum).bytes(widths)),
             Self::Sort { tokens, rows } => sorted(tokens, radix_sort(n(tokens), n(rows))),
+            Self::IndexSort { entries, .. } if n(entries) <= 256 * 9 => 1,
+            Self::IndexSort { entries, rows } => radix_sort(n(entries), n(rows)),
+            Self::KeySort { entries } if n(entries) <= 4096 => 0,
+            Self::KeySort { entries } => radix_sort(n(entries), u64::MAX),
             Self::Splits { rows, columns } => {
                 match splits(n(rows / S), widths.of(Width::Sequence), widths.of(Width::HeadDim)) {
                     1 => 0,
                     splits => splits.saturating_mul(n(rows)).saturating_mul(n(columns)).saturating_mul(4),
                 }
             }
-            Self::LongHeads { output } if widths.of(Width::HeadDim) > 128 => n(output).saturating_mul(4),
+            Self::LongHeads { output, keys } if n(keys) > 128 => n(output).saturating_mul(4),
             Self::LongHeads { .. } => 0,
-            Self::Tiles { rows, is_half } => {
-                tiles(n(rows / S), widths.of(Width::Sequence), widths.of(Width::HeadDim), is_half)
+            Self::Tiles { rows, keys, values, is_half } => {
+                tiles(n(rows / S), widths.of(Width::Sequence), [n(keys), n(values)], is_half)
             }
             Self::RowScan if widths.of(Width::Batch) == 1 => {
                 let states = widths.of(Width::Sequence).div_ceil(1920).saturating_add(32).saturating_mul(8);
@@ -211,17 +235,18 @@ fn radix_sort(tokens: u64, rows: u64) -> u64 {
 }
 
 /// Bytes of the tiles into which memory-efficient attention adds up gradients, as recorded for heads of 16 to 512 columns.
-fn tiles(heads: u64, sequence: u64, head_dim: u64, is_half: bool) -> u64 {
+fn tiles(heads: u64, sequence: u64, widths: [u64; 2], is_half: bool) -> u64 {
+    let [head_dim, _] = widths;
     let block = if head_dim <= 64 { 64 } else { 128 };
     let columns = if is_half && (65..=128).contains(&head_dim) { 128 } else { 64 };
     // A lock, a counter and a tile for each 64 or 128 columns of the gradient of queries.
     let each = head_dim.div_ceil(columns).min(1 << 32) * (16 + block * columns * 4);
     let queries = sequence.div_ceil(block).saturating_mul(each);
-    // In 16 bits the gradients of long keys and values do not fit into registers and are added up in fp32, in blocks of 64
-    // keys, of which fewer are split off where there are many heads (`num_splits_key` in attention_backward.cu).
-    let width = if is_half && head_dim > 128 { head_dim.div_ceil(128).min(1 << 32) * 128 } else { 0 };
-    let splits = (200 / heads.max(1)).min(sequence.div_ceil(64)).max(1);
-    let keys = splits * 64 * 4 * 2 * width;
+    // In 16 bits the gradients of long keys and values do not fit into registers and are added up in fp32, for each part
+    // into which keys are split, of which there are at most 200 over all heads and sequences (attention_backward.cu).
+    let wide = |width: u64| if is_half && head_dim > 128 { width.div_ceil(128).min(1 << 32) * 128 } else { 0 };
+    let parts = sequence.div_ceil(64).min(200 / heads.max(1)).max(1);
+    let keys = parts.saturating_mul(64 * 4).saturating_mul(widths.map(wide).iter().sum());
     heads.saturating_mul(queries.saturating_add(keys))
 }
 

@@ -2,11 +2,13 @@
 
 mod tape;
 
+use std::collections::HashMap;
+
 pub use tape::{Event, Moment};
 
 use crate::estimator::engines::{Act, Name, Plan, Update};
 use crate::estimator::models::{Block, Model, tokens};
-use crate::estimator::operators::{Part, Place, Program, Registry, Size, Tensor, TensorId, Weight};
+use crate::estimator::operators::{Added, Part, Place, Program, Registry, Size, Tensor, TensorId, Weight};
 use tape::{Instance, Repeated, Storage, Tape, Value};
 
 /// Whether equal layers in a row are played in full.
@@ -238,7 +240,7 @@ impl<'p> Play<'p> {
         let (mut plain, mut tied_head) = (vec![Vec::new(); self.renewed.len()], Vec::new());
         let mut has_begun = false;
         self.each_declared(|play, Own { weight, number, .. }| {
-            if weight.is_added {
+            if weight.added.is_some() {
                 return;
             }
             let tensors = weight.made.map_or(weight.values.clone(), |made| vec![made]);
@@ -277,20 +279,19 @@ impl<'p> Play<'p> {
         });
     }
 
-    /// peft makes adapters in the type of the layer, and then brings them to their own type one by one.
+    /// peft makes adapters in the type of the layer, those of parameters last, and then brings them to their own type one by one.
     fn add_adapters(&mut self) {
-        let mut made = Vec::new();
-        self.each_declared(|play, Own { weight, .. }| {
-            if weight.is_added {
-                let tensors = weight.made.map_or(weight.values.clone(), |made| vec![made]);
-                made.extend(tensors.into_iter().map(|tensor| play.tape.allocate(tensor)));
-            }
-        });
-        let mut made = made.into_iter();
-        self.each_declared(|play, Own { weight, .. }| {
-            if weight.is_added
-                && let (Some(before), Some(_)) = (made.next(), weight.made)
-            {
+        let mut made = HashMap::new();
+        for added in [Added::ToLayer, Added::ToParameter] {
+            self.each_declared(|play, Own { weight, number, .. }| {
+                if weight.added == Some(added) {
+                    let tensors = weight.made.map_or(weight.values.clone(), |made| vec![made]);
+                    made.extend(tensors.into_iter().map(|tensor| (number, play.tape.allocate(tensor))));
+                }
+            });
+        }
+        self.each_declared(|play, Own { weight, number, .. }| {
+            if let (Some(&before), Some(_)) = (made.get(&number), weight.made) {
                 weight.values.iter().for_each(|&tensor| {
                     play.tape.allocate(tensor);
                 });

@@ -317,7 +317,8 @@ impl<'p> Tape<'p> {
             let storage = match (kernel.output, kernel.values().next()) {
                 (Some(tensor), _) => self.allocate(tensor),
                 (None, Some((_, viewed))) => self.retain(slots[viewed.index()].storage),
-                (None, None) => continue,
+                // A view of a weight, which is there anyway.
+                (None, None) => Storage::GONE,
             };
             asides.extend(behind.iter().map(|aside| (self.allocate(aside.tensor), aside.is_kept)));
             kernel.brief.into_iter().for_each(|tensor| self.brief(tensor));
@@ -409,7 +410,8 @@ impl<'p> Tape<'p> {
     ) -> usize {
         let before = self.kept.len();
         let read = kernel.values().filter(|(place, _)| reads.overlaps(Reads::operand(*place)));
-        self.kept.extend(read.map(|(_, slot)| slots[slot.index()].storage));
+        let read = read.map(|(_, slot)| slots[slot.index()].storage);
+        self.kept.extend(read.filter(|storage| *storage != Storage::GONE));
         self.kept.extend(Some(output).filter(|_| reads.overlaps(OUTPUT)));
         self.kept.extend(asides.iter().filter(|aside| aside.1 && reads.overlaps(ASIDES)).map(|aside| aside.0));
         let kept = self.kept.len() - before;

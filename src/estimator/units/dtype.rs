@@ -9,7 +9,7 @@ pub enum DType {
     Half,
     /// float32.
     Single,
-    /// int32: masks that are counted.
+    /// int32: masks that are counted, numbers of experts.
     Int,
     /// int64: token ids, labels, positions.
     Long,

@@ -14,7 +14,10 @@ use std::ops::{Add, Sub};
 use serde::Serialize;
 
 pub use dtype::DType;
-pub use shape::{B, D, D32, F, H, K, N, NKV, P, R, ROT, S, S8, S32, S128, Shape, UNROT, V, Width, Widths};
+pub use shape::{
+    A, B, C, CR, D, D32, DK, DR, E, F, FE, FS, H, K, N, NKV, P, R, ROT, S, S8, S32, S128, Shape, UNROT, V, Width,
+    Widths,
+};
 
 /// A quantity of memory, in bytes.
 ///

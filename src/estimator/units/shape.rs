@@ -54,6 +54,22 @@ widths! {
     Positions, P = "S_max";
     /// Rank of adapters.
     Rank, R = "r";
+    /// Experts of a layer.
+    Experts, E = "E";
+    /// Experts that a token is routed to.
+    Active, A = "a";
+    /// Inner width of an expert.
+    ExpertFeedForward, FE = "f_e";
+    /// Inner width of the experts that every token visits, together.
+    SharedFeedForward, FS = "f_s";
+    /// Rank to which keys and values are compressed.
+    LatentRank, C = "c";
+    /// Rotated elements that latent attention adds to a head.
+    RotaryDim, DR = "d_r";
+    /// Compressed keys and values with the rotated elements of all heads.
+    LatentAndRotary, CR = "(c+d_r)";
+    /// A head of queries or keys with its rotated elements.
+    KeyDim, DK = "(d+d_r)";
 }
 
 /// The number of elements of a tensor: `times / over · Π width^power`.
@@ -157,6 +173,8 @@ impl Widths {
             .with(Width::SequenceBy8, sequence.next_multiple_of(8))
             .with(Width::SequenceBy32, sequence.next_multiple_of(32))
             .with(Width::PackedHeads, given.of(Width::Heads).saturating_add(given.of(Width::KvHeads).saturating_mul(2)))
+            .with(Width::LatentAndRotary, given.of(Width::LatentRank).saturating_add(given.of(Width::RotaryDim)))
+            .with(Width::KeyDim, head.saturating_add(given.of(Width::RotaryDim)))
             .with(Width::Unrotated, head.saturating_sub(given.of(Width::Rotated)))
             .with(Width::HeadDimBy32, if head <= 192 { head.next_multiple_of(32) } else { 256 })
     }
