@@ -10,7 +10,7 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 
 /// Recorded rows that have no program yet, and why.
-const REFUSED: &[(&str, NotCounted)] = &[("mixtral", NotCounted::Experts), ("qwen3-moe-amp-ckpt", NotCounted::Experts)];
+const REFUSED: &[(&str, NotCounted)] = &[];
 
 /// An allocation, or a free of the allocation of a number.
 #[derive(Clone, Debug)]

@@ -33,6 +33,11 @@ ROWS = {
     "llama-loop": {**LLAMA, "optimizer": "adamw-loop"},
     "mixtral": {"model": "mixtral-8x7b", "batch": 1, "sequence": 1024, "layers": 2},
     "qwen3-moe-amp-ckpt": {"model": "qwen3-30b-a3b", "batch": 1, "sequence": 1024, "layers": 2, "precision": "amp", "ckpt": True},
+    "mixtral-lora": {"model": "mixtral-8x7b", "batch": 2, "sequence": 1024, "layers": 2, "base": "bf16"},
+    "deepseek-v2": {"model": "deepseek-v2-lite", "batch": 1, "sequence": 1024, "layers": 3},
+    "deepseek-v2-lora-amp-ckpt": {
+        "model": "deepseek-v2-lite", "batch": 2, "sequence": 777, "layers": 3, "base": "bf16", "precision": "amp", "ckpt": True,
+    },
     "bert-amp": {"model": "bert-base", "batch": 16, "sequence": 512, "layers": 2, "precision": "amp", "loss": "masked-lm"},
     "bert-eager-amp-dropout": {**BERT, "attn": "eager", "precision": "amp", "dropout": 0.1},
     "bert-dropout": {**BERT, "batch": 3, "sequence": 511, "loss": "masked-lm", "dropout": 0.1},

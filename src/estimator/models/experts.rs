@@ -2,7 +2,7 @@
 //! models/qwen3_moe): `MixtralSparseMoeBlock.forward`.
 
 use super::Block;
-use crate::estimator::choice::QkNorm;
+use crate::estimator::choice::{Bias, QkNorm};
 use crate::estimator::operators::{Operator, Place, Routing, Stack, Value};
 use crate::estimator::scenario::{Experts, Model};
 use crate::estimator::units::{A, E, FE, H};
@@ -10,7 +10,7 @@ use crate::estimator::units::{A, E, FE, H};
 /// Whether a model's layers all have routed experts, as those of Mixtral and Qwen 3, or none has.
 pub fn are_like(model: &Model) -> bool {
     let Experts { count, shared_width, dense_layers, .. } = model.experts;
-    count == 0 || ((shared_width, dense_layers) == (0, 0) && have_several_active(model))
+    count == 0 || ((shared_width, dense_layers, model.bias) == (0, 0, Bias::None) && have_several_active(model))
 }
 
 /// Whether a token goes to several experts. What goes to one is not summed up, and no view of it is copied.
