@@ -266,7 +266,7 @@ fn a_trace_has_every_allocation_and_free_of_two_steps() {
     // What is left: an embedding, nine weights a layer, a norm and a head, three states of each, token ids, and two tables
     // of frequencies.
     let weights = 1 + 9 * 2 + 2;
-    assert_eq!((live.iter().filter(|alive| **alive).count(), count > 1000), (weights * 4 + 3, true));
+    assert_eq!((live.iter().filter(|alive| **alive).count(), count > 500), (weights * 4 + 3, true), "{count}");
 }
 
 #[test]
