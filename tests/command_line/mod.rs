@@ -263,10 +263,10 @@ fn a_trace_has_every_allocation_and_free_of_two_steps() {
             _ => {}
         }
     }
-    // What is left: an embedding, nine weights a layer, a norm and a head, three states of each, token ids, and two tables
-    // of frequencies.
+    // What is left: an embedding, nine weights a layer, a norm and a head, three states of each, token ids, two tables of
+    // frequencies, and a workspace of cuBLAS for each of two threads.
     let weights = 1 + 9 * 2 + 2;
-    assert_eq!((live.iter().filter(|alive| **alive).count(), count > 500), (weights * 4 + 3, true), "{count}");
+    assert_eq!((live.iter().filter(|alive| **alive).count(), count > 500), (weights * 4 + 5, true), "{count}");
 }
 
 #[test]

@@ -183,7 +183,7 @@ def record(name, row, out):
         run = measure_peak.complete(row)
         train(run, recorder)
         said = measure_peak.said(run) | ({"override": run["override"]} if "override" in run else {})
-        question = {"question": measure_peak.question_of(run)}
+        question = {"question": measure_peak.without_libraries(measure_peak.question_of(run))}
     lines = list(recorder.lines())
     head = {
         "run": said, **question, "torch": torch.__version__, "transformers": transformers.__version__,

@@ -14,7 +14,7 @@ use crate::estimator::choice::{
 use crate::estimator::models::{Call, Model, NotCounted, network};
 use crate::estimator::operators::{Place, Types};
 use crate::estimator::scenario::{Recipe, Scenario};
-use crate::estimator::units::DType;
+use crate::estimator::units::{DType, Width};
 
 /// A training program on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct Plan {
     pub has_checkpoints: bool,
     /// How many micro-batches come before an optimizer step.
     pub micro_batches: u32,
+    /// Whether each thread that multiplies keeps the workspaces of cuBLAS and cuBLASLt, as before PyTorch 2.15.
+    pub keeps_workspaces: bool,
     /// What updates the weights.
     pub optimizer: Optimizer,
 }
@@ -62,6 +64,9 @@ pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
         let embedded = embedded.filter(|of| matches!(of.place, Place::TokenEmbedding | Place::EmbeddingScale));
         embedded.last().into_iter().for_each(|last| last.is_leaf = true);
     }
+    let kept_workspace = scenario.device.workspace.get() as u64;
+    let workspace = if kept_workspace > 0 { kept_workspace } else { cublas_workspace(scenario.device.capability) };
+    model.widths = model.widths.with(Width::CublasWorkspace, workspace);
     let plan = Plan {
         types: Types {
             weights: dtype,
@@ -72,6 +77,7 @@ pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
         },
         has_checkpoints,
         micro_batches: recipe.micro_batches,
+        keeps_workspaces: kept_workspace > 0,
         optimizer: Optimizer::of(recipe.optimizer, recipe.step)?,
     };
     Ok((model, plan))
@@ -84,6 +90,12 @@ fn weight_dtype(recipe: &Recipe) -> DType {
         (Adapter::Qlora, _) if recipe.unquantized == Unquantized::Full => DType::Single,
         _ => DType::Half,
     }
+}
+
+/// Bytes that PyTorch 2.15 chooses for cuBLAS's workspace: ":4096:2:16:8", and 32 MiB from compute capability 9.0 on
+/// (`parseChosenWorkspaceSize` in aten/src/ATen/cuda/CublasHandlePool.cpp).
+const fn cublas_workspace(capability: u32) -> u64 {
+    if capability >= 90 { 32 << 20 } else { (4096 * 2 + 16 * 8) << 10 }
 }
 
 /// What of a scenario is not played yet, the first thing that is.

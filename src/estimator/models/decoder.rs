@@ -122,40 +122,40 @@ pub fn network(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
     })
 }
 
+/// A class of decoders of transformers.
+struct Class {
+    /// Whether a model's layers are like those of the class.
+    is_like: fn(&scenario::Model) -> bool,
+    /// Whether its dropout is played.
+    has_dropout: bool,
+    /// Its layers, with what comes before them.
+    stack: fn(&Parts<'_>) -> Result<Stack, NotCounted>,
+}
+
+/// Every class that is played. A model is built like the first that it is like.
+const CLASSES: &[Class] = &[
+    Class { is_like: deepseek::is_like, has_dropout: false, stack: |parts| Ok(deepseek::stack(parts)) },
+    Class { is_like: llama::is_like, has_dropout: false, stack: |parts| Ok(llama::stack(parts)) },
+    Class { is_like: gpt2::is_like, has_dropout: true, stack: |parts| Ok(gpt2::stack(parts)) },
+    Class { is_like: gemma::is_like, has_dropout: false, stack: gemma::stack },
+    Class { is_like: olmo2::is_like, has_dropout: false, stack: |parts| Ok(olmo2::stack(parts)) },
+    Class { is_like: starcoder2::is_like, has_dropout: false, stack: |parts| Ok(starcoder2::stack(parts)) },
+    Class { is_like: opt::is_like, has_dropout: true, stack: |parts| Ok(opt::stack(parts)) },
+    Class { is_like: neox::is_like, has_dropout: false, stack: |parts| Ok(neox::stack(parts)) },
+    Class { is_like: gptj::is_like, has_dropout: false, stack: gptj::stack },
+    Class { is_like: phi::is_like, has_dropout: false, stack: |parts| Ok(phi::stack(parts)) },
+    Class { is_like: falcon::is_like, has_dropout: false, stack: |parts| Ok(falcon::stack(parts)) },
+    Class { is_like: mpt::is_like, has_dropout: false, stack: mpt::stack },
+];
+
 /// A decoder, with a head for the next token.
 fn decoder(parts: &Parts<'_>) -> Result<Built, NotCounted> {
     let model = parts.model;
-    let has_dropout = gpt2::is_like(model) || opt::is_like(model);
-    if parts.call.has_dropout && !has_dropout {
+    let class = CLASSES.iter().find(|class| (class.is_like)(model)).ok_or(NotCounted::Layer)?;
+    if parts.call.has_dropout && !class.has_dropout {
         return Err(NotCounted::Dropout);
     }
-    let stack = if deepseek::is_like(model) {
-        deepseek::stack(parts)
-    } else if llama::is_like(model) {
-        llama::stack(parts)
-    } else if gpt2::is_like(model) {
-        gpt2::stack(parts)
-    } else if gemma::is_like(model) {
-        gemma::stack(parts)?
-    } else if olmo2::is_like(model) {
-        olmo2::stack(parts)
-    } else if starcoder2::is_like(model) {
-        starcoder2::stack(parts)
-    } else if opt::is_like(model) {
-        opt::stack(parts)
-    } else if neox::is_like(model) {
-        neox::stack(parts)
-    } else if gptj::is_like(model) {
-        gptj::stack(parts)?
-    } else if phi::is_like(model) {
-        phi::stack(parts)
-    } else if falcon::is_like(model) {
-        falcon::stack(parts)
-    } else if mpt::is_like(model) {
-        mpt::stack(parts)?
-    } else {
-        return Err(NotCounted::Layer);
-    };
+    let stack = (class.stack)(parts)?;
     Ok(Built {
         rotated: stack.rotated,
         shared: stack.shared.len(),

@@ -195,6 +195,16 @@ impl Kernel {
         self.values().any(|(_, value)| value == slot)
     }
 
+    /// Whether it takes a workspace that is given back at once, forward or in a derivative.
+    pub fn takes_briefly(&self, tensor: TensorId, is_backward: bool) -> bool {
+        let takes = |effect: &Effect<TensorId>| *effect == Effect::Brief(tensor);
+        if is_backward {
+            self.derivatives.iter().any(|derivative| derivative.effects.iter().any(takes))
+        } else {
+            self.brief == Some(tensor)
+        }
+    }
+
     /// The derivative with respect to the operand at a place.
     pub fn derivative(&self, of: usize) -> Option<&Derivative> {
         self.derivatives.iter().find(|derivative| derivative.of == of)

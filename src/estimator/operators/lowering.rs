@@ -112,7 +112,9 @@ impl<'r> Lowering<'r> {
 
     /// The number of a tensor of the present operator.
     pub fn tensor(&mut self, part: Part, size: Size) -> TensorId {
-        self.registry.id(Tensor { place: self.place, part, size }, self.source)
+        // The workspace of a library is the same for all operators.
+        let place = if let Size::Library(_) = size { Place::Libraries } else { self.place };
+        self.registry.id(Tensor { place, part, size }, self.source)
     }
 
     /// Names what follows of the operator by another place.

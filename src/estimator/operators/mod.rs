@@ -27,7 +27,7 @@ pub use kernel::{
 pub use linear::{Adapter, Product};
 pub use lowering::{Lowering, Types};
 pub use norm::Weighting;
-pub use size::{CUBLAS, Size};
+pub use size::{CUBLAS, CUBLASLT, Size};
 pub use tensor::{Form, Kind, Part, Place, Registry, Tensor, TensorId};
 
 use crate::estimator::units::{DType, Shape};

@@ -5,18 +5,28 @@
 //! as its allocator was asked for them (tests/traces/README.md).
 
 use super::tensor::Form;
-use crate::estimator::units::{DType, S, Shape, Width, Widths};
+use crate::estimator::units::{DType, S, Shape, W, Width, Widths};
 
 /// Streaming multiprocessors of the device, and threads that each may hold (A100).
 const PROCESSORS: u64 = 108;
 const THREADS_PER_PROCESSOR: u64 = 2048;
 
-/// Bytes that a product takes from the allocator for cuBLAS and gives back at once: the configuration ":4096:2:16:8"
-/// (`parseChosenWorkspaceSize` in aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 2.15, before compute capability 9.0).
-pub const CUBLAS: Size = Size::Bytes(8_519_680);
+/// What a product takes from the allocator for cuBLAS: W bytes (`getChosenWorkspaceSize` in
+/// aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 2.15).
+pub const CUBLAS: Size = Size::Library(Library::Cublas);
 
-/// The same for a product with a bias, which cuBLASLt computes (`_getWorkspaceSize` in aten/src/ATen/cuda/CUDABlas.cpp).
-pub const CUBLASLT: Size = Size::Bytes(1 << 20);
+/// The same for a product with a bias, which cuBLASLt computes.
+pub const CUBLASLT: Size = Size::Library(Library::CublasLt);
+
+/// A library that takes a workspace for each product. PyTorch 2.15 gives it back after the product; earlier versions keep one
+/// for each thread that multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Library {
+    /// cuBLAS.
+    Cublas,
+    /// cuBLASLt: 1 MiB (`_getWorkspaceSize` in aten/src/ATen/cuda/CUDABlas.cpp).
+    CublasLt,
+}
 
 /// Indices above which `embedding_dense_backward` sorts them (aten/src/ATen/native/cuda/Embedding.cu).
 const SORTED_ABOVE: u64 = 3072;
@@ -31,6 +41,8 @@ pub enum Size {
     Of(Form),
     /// The same for every micro-batch.
     Bytes(u64),
+    /// The workspace of a library.
+    Library(Library),
     /// The buffer through which blocks share a sum of `inputs` elements for each of `outputs`, or its semaphores
     /// (`setReduceConfig` in aten/src/ATen/native/cuda/Reduce.cuh). `fast` says that the innermost dimension is summed.
     Reduction {
@@ -165,6 +177,8 @@ impl Size {
         match self {
             Self::Of(form) => n(form.shape).saturating_mul(form.dtype.bytes()),
             Self::Bytes(bytes) => bytes,
+            Self::Library(Library::Cublas) => n(W),
+            Self::Library(Library::CublasLt) => 1 << 20,
             Self::Reduction { outputs, inputs, fast, semaphores } => {
                 let (buffer, flags) = reduction(n(outputs), n(inputs), fast);
                 if semaphores { flags } else { buffer }

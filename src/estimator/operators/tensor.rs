@@ -1,7 +1,5 @@
 //! Who a tensor is: the operator that it belongs to, which part of it, and how large.
 
-use std::collections::HashMap;
-
 use super::size::Size;
 use crate::estimator::units::{DType, Shape};
 
@@ -14,6 +12,9 @@ macro_rules! names {
         pub enum $enum { $($name,)+ }
 
         impl $enum {
+            /// How many there are.
+            pub const COUNT: usize = [$(Self::$name,)+].len();
+
             /// What a reader calls it. Nothing is decided by this text.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)+ }
@@ -90,6 +91,7 @@ names! {
         Logits "logits",
         Loss "loss",
         Optimizer "optimizer",
+        Libraries "libraries",
     }
 }
 
@@ -306,20 +308,32 @@ impl TensorId {
 }
 
 /// Every tensor that the programs of a model speak of, each once, with the source of its rule.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Registry {
     tensors: Vec<(Tensor, &'static str)>,
-    numbers: HashMap<Tensor, TensorId>,
+    /// The tensors of each place. There are a few dozen of one, so that looking through them is faster than hashing.
+    of_place: [Vec<TensorId>; Place::COUNT],
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self { tensors: Vec::new(), of_place: std::array::from_fn(|_| Vec::new()) }
+    }
 }
 
 impl Registry {
     /// The number of a tensor, which is added where it is new.
     pub fn id(&mut self, tensor: Tensor, source: &'static str) -> TensorId {
-        *self.numbers.entry(tensor).or_insert_with(|| {
-            self.tensors.push((tensor, source));
-            // A model has a few dozen operators of a few dozen tensors; 2¹⁶ are never reached.
-            TensorId(u16::try_from(self.tensors.len() - 1).unwrap_or(u16::MAX))
-        })
+        let Self { tensors, of_place } = self;
+        let known = &mut of_place[tensor.place as usize];
+        if let Some(&id) = known.iter().find(|id| tensors[id.index()].0 == tensor) {
+            return id;
+        }
+        // A model has a few dozen operators of a few dozen tensors; 2¹⁶ are never reached.
+        let id = TensorId(u16::try_from(tensors.len()).unwrap_or(u16::MAX));
+        tensors.push((tensor, source));
+        known.push(id);
+        id
     }
 
     /// The tensor of a number.

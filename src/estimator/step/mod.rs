@@ -8,8 +8,10 @@ pub use tape::{Event, Moment};
 
 use crate::estimator::engines::{Act, Name, Plan, Update};
 use crate::estimator::models::{Block, Model, tokens};
-use crate::estimator::operators::{Added, Part, Place, Program, Registry, Size, Tensor, TensorId, Weight};
-use tape::{Instance, Repeated, Storage, Tape, Value};
+use crate::estimator::operators::{
+    Added, CUBLAS, CUBLASLT, Part, Place, Program, Registry, Size, Tensor, TensorId, Weight,
+};
+use tape::{Instance, KeptWorkspace, Repeated, Storage, Tape, Value};
 
 /// Whether equal layers in a row are played in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +99,7 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let source = "the training loop";
     let ids = own(Place::Batch, Part::Ids, Size::Of(tokens()), source);
     let one = own(Place::Loss, Part::Gradient, Size::Bytes(model.loss.bytes()), source);
+    let libraries = [CUBLAS, CUBLASLT].map(|size| own(Place::Libraries, Part::Workspace, size, source));
     let labels = model.labels.map(|form| own(Place::Batch, Part::Labels, Size::Of(form), source));
     let constants = model.constants.iter();
     let constants: Vec<_> = constants.map(|tensor| own(tensor.place, tensor.part, tensor.size, source)).collect();
@@ -119,6 +122,9 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let ids = Value { storage: play.tape.allocate(ids), node: None };
     let labels = labels.map_or(ids, |labels| Value { storage: play.tape.allocate(labels), node: None });
     let is_steady = steps == Steps::Steady;
+    if plan.keeps_workspaces {
+        play.keep_workspaces(&libraries, is_steady);
+    }
     if is_steady {
         play.update(false, true);
     }
@@ -233,6 +239,24 @@ impl<'p> Play<'p> {
         }
     }
 
+    /// Has threads keep the workspaces of libraries. In a steady step they have taken those that they ever take.
+    fn keep_workspaces(&mut self, libraries: &[TensorId], is_steady: bool) {
+        let stages = self.stages;
+        let has_checkpoints = self.plan.has_checkpoints;
+        let kept = libraries.iter().map(|&tensor| {
+            let kernels = || {
+                let instances = stages.iter().flat_map(|stage| &stage.instances);
+                instances.flat_map(|instance| &instance.program.kernels)
+            };
+            let takes = |is_backward| kernels().any(|kernel| kernel.takes_briefly(tensor, is_backward));
+            // The backward pass runs layers forward again where there are checkpoints.
+            let taken = [takes(false), takes(true) || has_checkpoints && takes(false)];
+            KeptWorkspace { tensor, taken: if is_steady { taken } else { [false; 2] } }
+        });
+        let kept = kept.collect();
+        self.tape.keep_workspaces(kept);
+    }
+
     /// The model's class makes its weights. A head that is tied later is made as well, and goes. Then matrices are packed one
     /// after another, and what they were made of goes when all are; then what is to have another type is cast.
     fn build(&mut self, constants: &[TensorId]) {
@@ -344,7 +368,7 @@ impl<'p> Play<'p> {
         for pass in 0..self.plan.optimizer.passes() {
             self.each_weight(|play, own| {
                 own.update.passes[pass].iter().for_each(|&act| match act {
-                    Act::Name(..) | Act::Same(..) | Act::Drop(_) | Act::Listed(_) if only_states => {}
+                    Act::Name(..) | Act::Same(..) | Act::Drop(_) | Act::Brief(_) | Act::Listed(_) if only_states => {}
                     _ => play.act(act, own.number, has_states),
                 });
             });
@@ -374,6 +398,10 @@ impl<'p> Play<'p> {
                 std::mem::replace(&mut self.names[name as usize], same)
             }
             Act::Drop(name) => self.names[name as usize].take(),
+            Act::Brief(tensor) => {
+                tape.brief(tensor);
+                None
+            }
             Act::Listed(tensor) => {
                 let storage = tape.allocate(tensor);
                 self.listed.push(tape.repeated(storage));

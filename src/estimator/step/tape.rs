@@ -167,6 +167,15 @@ struct WeightGradient {
     awaited: u32,
 }
 
+/// A workspace that each thread keeps once it has taken it.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptWorkspace {
+    /// The workspace.
+    pub tensor: TensorId,
+    /// Whether the thread of the forward pass has taken it, and that of the backward pass.
+    pub taken: [bool; 2],
+}
+
 /// A tape that is being played.
 pub struct Tape<'p> {
     events: Vec<Event>,
@@ -182,6 +191,10 @@ pub struct Tape<'p> {
     /// How often comes what is played now.
     times: u32,
     workspaces: Vec<Storage>,
+    /// Workspaces that threads keep.
+    kept_workspaces: Vec<KeptWorkspace>,
+    /// Whether autograd's thread is at work.
+    is_backward: bool,
 }
 
 impl<'p> Tape<'p> {
@@ -198,6 +211,8 @@ impl<'p> Tape<'p> {
             copies: Vec::new(),
             times: 1,
             workspaces: Vec::new(),
+            kept_workspaces: Vec::new(),
+            is_backward: false,
         }
     }
 
@@ -229,8 +244,24 @@ impl<'p> Tape<'p> {
         }
     }
 
-    /// Takes a workspace that is given back at once.
+    /// Has each thread keep workspaces that it has taken once; `taken` says which it has taken already, forward and backward.
+    pub fn keep_workspaces(&mut self, kept: Vec<KeptWorkspace>) {
+        for KeptWorkspace { tensor, taken } in &kept {
+            taken.iter().filter(|is_taken| **is_taken).for_each(|_| {
+                self.allocate(*tensor);
+            });
+        }
+        self.kept_workspaces = kept;
+    }
+
+    /// Takes a workspace that is given back at once, unless the thread keeps it.
     pub fn brief(&mut self, tensor: TensorId) {
+        if let Some(kept) = self.kept_workspaces.iter_mut().find(|kept| kept.tensor == tensor) {
+            if !std::mem::replace(&mut kept.taken[usize::from(self.is_backward)], true) {
+                self.allocate(tensor);
+            }
+            return;
+        }
         let storage = self.allocate(tensor);
         self.release(storage);
     }
@@ -505,6 +536,7 @@ impl<'p> Tape<'p> {
 
     /// Runs backward from a loss whose own gradient is `one`.
     pub fn backward(&mut self, loss: Value, one: TensorId) {
+        self.is_backward = true;
         let seed = self.allocate(one);
         let gradient = Gradient { storage: self.retain(seed), is_view: false };
         self.deliver(loss.node, gradient, one);
@@ -524,6 +556,7 @@ impl<'p> Tape<'p> {
             }
         }
         self.release(seed);
+        self.is_backward = false;
     }
 
     /// Gives back what a node kept.

@@ -54,6 +54,8 @@ widths! {
     Positions, P = "S_max";
     /// Rank of adapters.
     Rank, R = "r";
+    /// Bytes of cuBLAS's workspace.
+    CublasWorkspace, W = "W";
     /// Experts of a layer.
     Experts, E = "E";
     /// Experts that a token is routed to.

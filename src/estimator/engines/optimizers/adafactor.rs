@@ -2,7 +2,7 @@
 //! their functions keep tensors of the weight before.
 
 use super::{Name, Turn};
-use crate::estimator::operators::{CUBLAS, Form, Part, Size};
+use crate::estimator::operators::{Form, Part, Size};
 use crate::estimator::units::{DType, Shape};
 
 /// `Adafactor.step` of transformers' optimization.py, without first moments. It works in fp32, on copies of what has 16 bits.
@@ -69,8 +69,7 @@ pub fn of_torch(turn: &mut Turn<'_>) {
         turn.sum(Name::Rows, Part::RowMeans, form.dtype, [of_rows, columns], true);
         turn.sum(Name::Columns, Part::ColumnMeans, form.dtype, [of_columns, rows], false);
         turn.name(Name::Estimate, Part::Update, whole);
-        turn.name(Name::Buffer, Part::Workspace, CUBLAS);
-        turn.drop(&[Name::Buffer]);
+        turn.product();
         turn.sum(Name::Mean, Part::MeanOfMeans, form.dtype, [of_rows / rows, rows], true);
         turn.drop(&[Name::Mean]);
     } else {

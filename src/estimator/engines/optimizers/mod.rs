@@ -7,7 +7,7 @@ mod sgd;
 
 use crate::estimator::choice::{self, StepKernel};
 use crate::estimator::models::NotCounted;
-use crate::estimator::operators::{Form, Part, Place, Registry, Size, Tensor, TensorId, Weight};
+use crate::estimator::operators::{CUBLAS, Form, Part, Place, Registry, Size, Tensor, TensorId, Weight};
 use crate::estimator::units::{DType, Shape};
 
 /// An optimizer, in the form in which its step is carried out.
@@ -84,6 +84,8 @@ pub enum Act {
     Same(Name, Name),
     /// A name goes.
     Drop(Name),
+    /// A workspace that is given back at once.
+    Brief(TensorId),
     /// A tensor that goes when all weights had their turn.
     Listed(TensorId),
 }
@@ -207,6 +209,13 @@ impl Turn<'_> {
     /// Gives a name the tensor of another one as well.
     fn same(&mut self, name: Name, other: Name) {
         self.passes[self.pass].push(Act::Same(name, other));
+    }
+
+    /// Takes the workspace of a product.
+    fn product(&mut self) {
+        let tensor = Tensor { place: Place::Libraries, part: Part::Workspace, size: CUBLAS };
+        let tensor = self.registry.id(tensor, self.source);
+        self.passes[self.pass].push(Act::Brief(tensor));
     }
 
     /// Names go.

@@ -1,0 +1,66 @@
+//! Any scenario is played or refused by name, whatever its sizes.
+
+use bmax::tape::{Program, largest_micro_batch};
+use bmax::{
+    AttentionKernel, Batching, Engine, Fp8, Kernels, LossHead, Method, Offload, Outside, Scenario, TaskKind, catalogue,
+};
+use proptest::prelude::*;
+
+use crate::support::any_scenario::any_scenario;
+
+/// A scenario whose sizes, model, precision, adapters, recomputation and optimizer are any, and of which everything else is
+/// played.
+fn on_one_gpu(mut scenario: Scenario, is_listed: bool) -> Scenario {
+    let plain = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::workshop());
+    (scenario.method, scenario.task, scenario.lengths) = (Method::Ledger, plain.task, plain.lengths);
+    (scenario.task.kind, scenario.lengths.batching) = (TaskKind::Train, Batching::Equal);
+    (scenario.outside, scenario.cluster) = (Outside::OFF, plain.cluster);
+    (scenario.cluster.gpus, scenario.cluster.engine) = (1, Engine::Torch);
+    let recipe = &mut scenario.recipe;
+    (recipe.offload, recipe.fp8, recipe.kernels) = (Offload::None, Fp8::Off, Kernels::Eager);
+    (recipe.loss, recipe.dropout) = (LossHead::Plain, plain.recipe.dropout);
+    if is_listed {
+        // The classes of the list, with sizes of their own.
+        let (layers, vocabulary) = (scenario.model.layers, scenario.model.vocabulary);
+        scenario.model = plain.model;
+        (scenario.model.layers, scenario.model.vocabulary) = (layers, vocabulary);
+    }
+    scenario
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_scenario_is_played_or_refused(scenario in any_scenario(), is_one_gpu in any::<bool>(), is_listed in any::<bool>()) {
+        let scenario = if is_one_gpu { on_one_gpu(scenario, is_listed) } else { scenario };
+        match Program::of(&scenario) {
+            Ok(program) => {
+                let peak = program.steady().peak();
+                prop_assert!(peak.bytes > 0);
+                let budget = scenario.device.memory.get() as u64;
+                let largest = largest_micro_batch(&scenario, budget).expect("it is played with any micro-batch");
+                if largest > 0 {
+                    let mut within = scenario;
+                    within.recipe.batch = largest;
+                    let program = Program::of(&within).expect("it is played with any micro-batch");
+                    prop_assert!(program.steady().peak().bytes <= budget, "{}", largest);
+                }
+            }
+            Err(reason) => prop_assert!(!reason.reason().is_empty()),
+        }
+    }
+}
+
+#[test]
+fn attention_of_any_kernel_is_played_for_every_class_or_refused_by_name() {
+    for row in catalogue::MODELS {
+        for attention in [AttentionKernel::Flash, AttentionKernel::Eager] {
+            let mut scenario = on_one_gpu(row.apply(Scenario::workshop()), false);
+            scenario.recipe.attention = attention;
+            if let Ok(program) = Program::of(&scenario) {
+                assert!(program.steady().peak().bytes > 0, "{}", row.slug);
+            }
+        }
+    }
+}
