@@ -5,6 +5,8 @@ use bmax::link;
 use bmax::tape::Program;
 use serde_json::Value;
 
+use super::vectors;
+
 /// Rows that are further off than this, in parts of a thousand, are named below.
 const WITHIN: u64 = 15;
 
@@ -31,12 +33,7 @@ struct Run {
 }
 
 fn runs() -> Vec<Run> {
-    let read = |file: &str| {
-        let path = format!("{}/tests/vectors/{file}.json", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read_to_string(path).expect("the rows are there");
-        serde_json::from_str::<Vec<Value>>(&text).expect("they are JSON")
-    };
-    let rows = ["gpu", "gpu_2"].into_iter().flat_map(read);
+    let rows = ["gpu", "gpu_2"].into_iter().flat_map(vectors);
     let measured = rows.filter(|row| row["measured_kind"] == "torch.cuda.max_memory_allocated");
     let run = |row: Value| Run {
         id: row["id"].as_str().expect("a name").to_owned(),

@@ -7,6 +7,8 @@ use bmax::tape::{NotCounted, Program};
 use bmax::{Scenario, Segments, link};
 use serde_json::Value;
 
+use super::vectors;
+
 /// A row with its scenario.
 struct Row {
     id: String,
@@ -23,9 +25,7 @@ struct Row {
 }
 
 fn rows(file: &str) -> Vec<Row> {
-    let path = format!("{}/tests/vectors/{file}.json", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).expect("the rows are there");
-    let rows: Vec<Value> = serde_json::from_str(&text).expect("they are JSON");
+    let rows = vectors(file);
     let number = |row: &Value, pointer: &str| row.pointer(pointer).and_then(Value::as_u64).expect("a number");
     let row = |row: &Value| {
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();

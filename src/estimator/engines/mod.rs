@@ -41,7 +41,6 @@ pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
         has_several_sequences: recipe.batch > 1,
         dtype,
         is_widened: recipe.adapter == Adapter::Qlora && recipe.unquantized == Unquantized::Full,
-        is_autocast: recipe.precision == Precision::Autocast,
         attention: recipe.attention,
         logits: recipe.logits,
         loss: recipe.loss,

@@ -1,8 +1,8 @@
 //! BERT and RoBERTa: encoders whose norms come behind their blocks, with a head for masked words or for classes (transformers
 //! 5.23.0, models/bert/modeling_bert.py and models/roberta/modeling_roberta.py).
 
-use super::decoder::{Built, Parts, tokens};
-use super::{Block, NotCounted};
+use super::decoder::{Parts, tokens, with_bias};
+use super::{Block, Model as Network, NotCounted};
 use crate::estimator::choice::{
     AttentionKernel, Bias, LossHead, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch,
 };
@@ -25,7 +25,7 @@ fn is_like(model: &Model, attention: AttentionKernel) -> bool {
 }
 
 /// The encoder of a model, with the head of its loss.
-pub fn encoder(parts: &Parts<'_>) -> Result<Built, NotCounted> {
+pub fn encoder(parts: &Parts<'_>) -> Result<Network, NotCounted> {
     if !is_like(parts.model, parts.call.attention) {
         return Err(NotCounted::Loss);
     }
@@ -36,12 +36,13 @@ pub fn encoder(parts: &Parts<'_>) -> Result<Built, NotCounted> {
         (true, true) => roberta_classifier(parts),
     };
     let buffer = |place| Tensor { place, part: Part::Table, size: Size::Of(Form::new(DType::Long, P)) };
-    Ok(Built {
+    Ok(Network {
+        widths: parts.widths(0),
+        dtype: parts.call.dtype,
         opening: opening(parts),
         layers: parts.equal_layers(layer(parts)),
         shared: 0,
         closing,
-        rotated: 0,
         declares_norm_first: false,
         is_tied: parts.model.tied_embeddings.is_on() && !is_classifier,
         constants: vec![buffer(Place::Positions), buffer(Place::TokenTypes)],
@@ -104,7 +105,7 @@ fn layer(parts: &Parts<'_>) -> Block {
     let is_apart = [parts.model.heads > 1, parts.call.has_several_sequences, parts.model.heads > 1];
     let [q, k, v] = [(Place::Query, is_apart[0]), (Place::Key, is_apart[1]), (Place::Value, is_apart[2])].map(
         |(place, is_apart)| {
-            let x = block.add(place, biased(x, H, N * D));
+            let x = block.add(place, with_bias(x, H, N * D));
             block.add(place, Operator::Heads { x, copies_back: is_apart && parts.is_eager() })
         },
     );
@@ -115,14 +116,14 @@ fn layer(parts: &Parts<'_>) -> Block {
     } else {
         (block.add(Place::Attention, Operator::Sdpa { q, k, v, layout }), None)
     };
-    let o = block.add(Place::AttentionOutput, biased(a, N * D, H));
+    let o = block.add(Place::AttentionOutput, with_bias(a, N * D, H));
     let o = parts.dropout(&mut block, Place::AttentionOutput, o);
     let sum = block.add(Place::AttentionAdd, Operator::Add { x: o, y: x });
     let x = block.add(Place::AttentionPostNorm, Operator::LayerNorm { x: sum, width: H });
     block.named(&[a, o]);
-    let up = block.add(Place::Up, biased(x, H, F));
+    let up = block.add(Place::Up, with_bias(x, H, F));
     let active = block.add(Place::Activation, Operator::Gelu { x: up });
-    let down = block.add(Place::Down, biased(active, F, H));
+    let down = block.add(Place::Down, with_bias(active, F, H));
     let down = parts.dropout(&mut block, Place::Down, down);
     let sum = block.add(Place::MlpAdd, Operator::Add { x: down, y: x });
     let out = block.add(Place::MlpPostNorm, Operator::LayerNorm { x: sum, width: H });
@@ -137,7 +138,7 @@ fn masked_words(parts: &Parts<'_>) -> Block {
     let (mut block, [last, embedded, labels]) = closing(parts, tokens());
     let x = block.add(Place::Transform, Operator::Return { x: last });
     block.named(&[embedded]);
-    let x = block.add(Place::Transform, biased(x, H, H));
+    let x = block.add(Place::Transform, with_bias(x, H, H));
     let x = block.add(Place::Transform, Operator::Gelu { x });
     let x = block.add(Place::TransformNorm, Operator::LayerNorm { x, width: H });
     let product = Product::LinearWithOuterBias;
@@ -150,11 +151,11 @@ fn masked_words(parts: &Parts<'_>) -> Block {
 fn classifier(parts: &Parts<'_>) -> Block {
     let (mut block, [last, embedded, labels]) = closing(parts, Form::new(DType::Long, B));
     let x = block.add(Place::Pooler, Operator::FirstToken { x: last });
-    let x = block.add(Place::Pooler, biased(x, H, H));
+    let x = block.add(Place::Pooler, with_bias(x, H, H));
     let pooled = block.add(Place::Pooler, Operator::Tanh { x });
     block.named(&[embedded]);
     let x = parts.dropout(&mut block, Place::Pooler, pooled);
-    let logits = block.add(Place::Head, biased(x, H, CLASSES));
+    let logits = block.add(Place::Head, with_bias(x, H, CLASSES));
     loss(parts, block, logits, labels, &[last, pooled, x])
 }
 
@@ -164,10 +165,10 @@ fn roberta_classifier(parts: &Parts<'_>) -> Block {
     let x = block.add(Place::Pooler, Operator::FirstToken { x: last });
     block.named(&[embedded]);
     let x = parts.dropout(&mut block, Place::Pooler, x);
-    let x = block.add(Place::Pooler, biased(x, H, H));
+    let x = block.add(Place::Pooler, with_bias(x, H, H));
     let x = block.add(Place::Pooler, Operator::Tanh { x });
     let x = parts.dropout(&mut block, Place::Pooler, x);
-    let logits = block.add(Place::Head, biased(x, H, CLASSES));
+    let logits = block.add(Place::Head, with_bias(x, H, CLASSES));
     loss(parts, block, logits, labels, &[last])
 }
 
@@ -184,9 +185,4 @@ fn loss(parts: &Parts<'_>, mut block: Block, logits: Value, labels: Value, names
     block.named(names);
     let results = parts.kept(loss, logits);
     block.giving(&results)
-}
-
-/// A product with a bias.
-fn biased(x: Value, from: Shape, to: Shape) -> Operator {
-    Operator::Linear { x, from, to, product: Product::LinearWithBias }
 }

@@ -20,8 +20,6 @@ pub struct Call {
     pub dtype: DType,
     /// Whether weights were made in 16 bits and then brought to fp32 (`prepare_model_for_kbit_training` of peft).
     pub is_widened: bool,
-    /// Whether autocast lowers products.
-    pub is_autocast: bool,
     /// The attention kernel.
     pub attention: AttentionKernel,
     /// Whether layers drop parts of what they compute.
@@ -58,68 +56,49 @@ pub struct Stack {
     pub declares_norm_first: bool,
 }
 
-/// The blocks of a model, and what stands beside them.
-pub struct Built {
-    /// From token ids to the hidden state, what all layers are given, and names.
-    pub opening: Block,
-    /// The layers.
-    pub layers: Vec<Run>,
-    /// How many results of the opening, behind the hidden state, all layers are given.
-    pub shared: usize,
-    /// From the hidden state to the loss.
-    pub closing: Block,
-    /// Whether the head's matrix is that of the token embedding.
-    pub is_tied: bool,
-    /// How many columns of each head are rotated.
-    pub rotated: u32,
-    /// What is kept beside the weights as long as the model is.
-    pub constants: Vec<Tensor>,
-    /// Whether the class declares the norm behind the layers before them.
-    pub declares_norm_first: bool,
-    /// The labels, where they are no token ids.
-    pub labels: Option<Form>,
-    /// The type of the loss.
-    pub loss: DType,
+impl Stack {
+    /// Layers behind an opening, with what most classes have: `inputs_embeds` is the only name, the head is a product
+    /// without a bias, and nothing is rotated.
+    pub fn new(
+        parts: &Parts<'_>,
+        opening: Block,
+        shared: Vec<Form>,
+        layers: Vec<Run>,
+        final_norm: fn(Value) -> Operator,
+    ) -> Self {
+        Self {
+            opening,
+            shared,
+            names: vec![parts.residual()],
+            kept: None,
+            layers,
+            final_norm,
+            head: Product::Linear,
+            rotated: 0,
+            constants: Vec::new(),
+            declares_norm_first: false,
+        }
+    }
+
+    /// The stack with so many columns of each head rotated, and the tables of frequencies of that.
+    pub fn rotating(self, columns: u32, width: Shape) -> Self {
+        Self { rotated: columns, constants: frequencies(width), ..self }
+    }
+}
+
+/// `LayerNorm` of the hidden state.
+pub fn layer_norm(x: Value) -> Operator {
+    Operator::LayerNorm { x, width: H }
 }
 
 /// A network of the numbers of a model: a decoder, or an encoder where the loss asks for one.
 pub fn network(model: &scenario::Model, call: Call) -> Result<Model, NotCounted> {
     refused(model).map_or(Ok(()), Err)?;
     let parts = Parts { model, call };
-    let built = match call.loss {
-        LossHead::MaskedLm | LossHead::Classifier => bert::encoder(&parts)?,
-        _ => decoder(&parts)?,
-    };
-    let named = [
-        (Width::Hidden, model.hidden),
-        (Width::Heads, model.heads),
-        (Width::KvHeads, model.kv_heads),
-        (Width::HeadDim, model.head_dim),
-        (Width::Rotated, built.rotated),
-        (Width::FeedForward, model.feed_forward),
-        (Width::Vocabulary, model.vocabulary),
-        (Width::Positions, model.positions),
-        (Width::Experts, model.experts.count),
-        (Width::Active, model.experts.active),
-        (Width::ExpertFeedForward, if model.experts.width > 0 { model.experts.width } else { model.feed_forward }),
-        (Width::SharedFeedForward, model.experts.shared_width),
-        (Width::LatentRank, model.latent.kv_rank),
-        (Width::RotaryDim, model.latent.rope_dim),
-    ];
-    let named = named.map(|(width, value)| (width, u64::from(value.max(1))));
-    Ok(Model {
-        widths: Widths::new(u64::from(call.sequence), &named),
-        dtype: call.dtype,
-        opening: built.opening,
-        layers: built.layers,
-        shared: built.shared,
-        closing: built.closing,
-        is_tied: built.is_tied,
-        constants: built.constants,
-        declares_norm_first: built.declares_norm_first,
-        labels: built.labels,
-        loss: built.loss,
-    })
+    match call.loss {
+        LossHead::MaskedLm | LossHead::Classifier => bert::encoder(&parts),
+        _ => decoder(&parts),
+    }
 }
 
 /// A class of decoders of transformers.
@@ -149,15 +128,16 @@ const CLASSES: &[Class] = &[
 ];
 
 /// A decoder, with a head for the next token.
-fn decoder(parts: &Parts<'_>) -> Result<Built, NotCounted> {
+fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
     let model = parts.model;
     let class = CLASSES.iter().find(|class| (class.is_like)(model)).ok_or(NotCounted::Layer)?;
     if parts.call.has_dropout && !class.has_dropout {
         return Err(NotCounted::Dropout);
     }
     let stack = (class.stack)(parts)?;
-    Ok(Built {
-        rotated: stack.rotated,
+    Ok(Model {
+        widths: parts.widths(stack.rotated),
+        dtype: parts.call.dtype,
         shared: stack.shared.len(),
         closing: parts.closing(&stack),
         opening: stack.opening,
@@ -203,6 +183,11 @@ pub fn linear(x: Value, from: Shape, to: Shape) -> Operator {
     Operator::Linear { x, from, to, product: Product::Linear }
 }
 
+/// A product with a bias.
+pub fn with_bias(x: Value, from: Shape, to: Shape) -> Operator {
+    Operator::Linear { x, from, to, product: Product::LinearWithBias }
+}
+
 /// What the blocks of a model are made of.
 pub struct Parts<'m> {
     /// Its numbers.
@@ -220,6 +205,29 @@ impl Parts<'_> {
     /// Whether some layers attend to a window of tokens, as those of Gemma 2 do.
     pub fn has_windows(&self) -> bool {
         self.model.soft_cap.is_on()
+    }
+
+    /// The value of every width, where so many columns of each head are rotated.
+    pub fn widths(&self, rotated: u32) -> Widths {
+        let model = self.model;
+        let named = [
+            (Width::Hidden, model.hidden),
+            (Width::Heads, model.heads),
+            (Width::KvHeads, model.kv_heads),
+            (Width::HeadDim, model.head_dim),
+            (Width::Rotated, rotated),
+            (Width::FeedForward, model.feed_forward),
+            (Width::Vocabulary, model.vocabulary),
+            (Width::Positions, model.positions),
+            (Width::Experts, model.experts.count),
+            (Width::Active, model.experts.active),
+            (Width::ExpertFeedForward, model.expert_width()),
+            (Width::SharedFeedForward, model.experts.shared_width),
+            (Width::LatentRank, model.latent.kv_rank),
+            (Width::RotaryDim, model.latent.rope_dim),
+        ];
+        let named = named.map(|(width, value)| (width, u64::from(value.max(1))));
+        Widths::new(u64::from(self.call.sequence), &named)
     }
 
     /// The hidden state.

@@ -1,11 +1,11 @@
 //! DeepSeek-V2-Lite's stack (transformers 5.23.0, models/deepseek_v2/modeling_deepseek_v2.py): latent attention without
 //! compressed queries, first layers with a dense block, and experts that every token visits.
 
-use super::decoder::{Parts, Stack, frequencies, linear, tokens};
+use super::decoder::{Parts, Stack, linear, tokens};
 use super::llama::{DECLARED, gated, mask_form, norm};
 use super::{Block, Run, experts};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
-use crate::estimator::operators::{Form, HeadLayout, HeadWidths, Operator, Place, Product, Routing, Value};
+use crate::estimator::operators::{Form, HeadLayout, HeadWidths, Operator, Place, Routing, Value};
 use crate::estimator::scenario::Model;
 use crate::estimator::units::{C, CR, D, DK, DR, DType, F, FS, H, N, S, V};
 
@@ -28,19 +28,8 @@ pub fn stack(parts: &Parts<'_>) -> Stack {
     let dense = parts.model.experts.dense_layers.min(parts.model.layers);
     let run = |is_sparse, times| Run { period: vec![layer(parts, &shared, is_sparse)], times };
     let runs = [run(false, dense), run(true, parts.model.layers - dense)];
-    Stack {
-        opening: opening(parts),
-        kept: None,
-        layers: runs.into_iter().filter(|run| run.times > 0).collect(),
-        shared,
-        // `inputs_embeds`.
-        names: vec![parts.residual()],
-        final_norm: |x| norm(x, H),
-        head: Product::Linear,
-        rotated: parts.model.head_dim,
-        constants: frequencies(DR),
-        declares_norm_first: false,
-    }
+    let layers = runs.into_iter().filter(|run| run.times > 0).collect();
+    Stack::new(parts, opening(parts), shared, layers, |x| norm(x, H)).rotating(parts.model.head_dim, DR)
 }
 
 /// `DeepseekV2Model.forward` up to its layers.

@@ -2,7 +2,7 @@
 //! side behind one norm, and one matrix for many queries and one head of keys and values.
 
 use super::Block;
-use super::decoder::{Parts, Stack, frequencies, tokens};
+use super::decoder::{Parts, Stack, layer_norm, tokens};
 use super::llama::mask_form;
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Product, Value};
@@ -25,20 +25,11 @@ pub fn stack(parts: &Parts<'_>) -> Stack {
     let table = Form::new(dtype, S * D);
     let mask = mask_form(parts).unwrap_or(Form::new(DType::Byte, S * S));
     let shared = vec![Form::new(DType::Long, S), table, table, mask];
-    Stack {
-        opening: opening(parts),
-        // `outputs`.
-        kept: parts.is_eager().then(|| Form::new(dtype, B * N * S * S)),
-        layers: parts.equal_layers(layer(parts, &shared)),
-        shared,
-        // `inputs_embeds`.
-        names: vec![parts.residual()],
-        final_norm: |x| Operator::LayerNorm { x, width: H },
-        head: Product::Linear,
-        constants: frequencies(D),
-        declares_norm_first: false,
-        rotated: parts.model.head_dim,
-    }
+    let layers = parts.equal_layers(layer(parts, &shared));
+    // `outputs`.
+    let kept = parts.is_eager().then(|| Form::new(dtype, B * N * S * S));
+    let stack = Stack::new(parts, opening(parts), shared, layers, layer_norm).rotating(parts.model.head_dim, D);
+    Stack { kept, ..stack }
 }
 
 /// `FalconModel.forward` up to its layers.

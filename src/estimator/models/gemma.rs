@@ -1,10 +1,10 @@
 //! The stacks of Gemma and Gemma 2 (transformers 5.23.0, models/gemma/modeling_gemma.py, models/gemma2/modeling_gemma2.py).
 
-use super::decoder::{Parts, Stack, constant, frequencies};
-use super::llama::{DECLARED, attention, gated, mask_form, opening, shared};
+use super::decoder::{Parts, Stack, constant};
+use super::llama::{DECLARED, attention, gated, mask_form, opening, shared, whole_heads};
 use super::{Block, NotCounted, Run};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
-use crate::estimator::operators::{Form, Operator, Place, Product, Value, Weighting};
+use crate::estimator::operators::{Form, Operator, Place, Value, Weighting};
 use crate::estimator::scenario::Model;
 use crate::estimator::units::{D, F, H, Shape};
 
@@ -22,20 +22,12 @@ pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
         return Err(NotCounted::CapsInFusedAttention);
     }
     let scale = constant(Place::EmbeddingScale, Form::new(parts.call.dtype, Shape::ONE));
-    Ok(Stack {
-        opening: opening(parts, parts.call.dtype, scaled),
-        kept: None,
-        layers: layers(parts),
-        shared: given(parts),
-        // `inputs_embeds`.
-        names: vec![parts.residual()],
-        final_norm: |x| norm(x, H),
-        // `embed_scale` is a buffer.
-        head: Product::Linear,
-        rotated: parts.model.head_dim,
-        constants: [scale].into_iter().chain(frequencies(D)).collect(),
-        declares_norm_first: false,
-    })
+    let opening = opening(parts, whole_heads(parts), scaled);
+    let mut stack = Stack::new(parts, opening, given(parts), layers(parts), |x| norm(x, H));
+    stack = stack.rotating(parts.model.head_dim, D);
+    // `embed_scale` is a buffer.
+    stack.constants.insert(0, scale);
+    Ok(stack)
 }
 
 /// `GemmaTextScaledWordEmbedding.forward`: the number is a buffer, which keeps its type where weights get another.
@@ -55,7 +47,7 @@ fn layers(parts: &Parts<'_>) -> Vec<Run> {
 
 /// What all layers could be given: that of Llama, and the mask of a window behind the whole one.
 fn given(parts: &Parts<'_>) -> Vec<Form> {
-    shared(parts, parts.call.dtype).into_iter().chain(window(parts)).collect()
+    shared(parts, whole_heads(parts)).into_iter().chain(window(parts)).collect()
 }
 
 fn window(parts: &Parts<'_>) -> Option<Form> {

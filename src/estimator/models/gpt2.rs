@@ -1,7 +1,7 @@
 //! GPT-2's stack (transformers 5.23.0, models/gpt2/modeling_gpt2.py).
 
 use super::Block;
-use super::decoder::{Parts, Stack, tokens};
+use super::decoder::{Parts, Stack, layer_norm, tokens};
 use super::llama::mask_form;
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Product, Value};
@@ -20,19 +20,10 @@ pub fn is_like(model: &Model) -> bool {
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Stack {
     let shared: Vec<_> = [Form::new(DType::Long, S)].into_iter().chain(mask_form(parts)).collect();
-    Stack {
-        opening: opening(parts),
-        kept: None,
-        layers: parts.equal_layers(layer(parts, &shared)),
-        shared,
-        // `inputs_embeds` and `position_embeds`.
-        names: vec![parts.residual(), Form::new(parts.call.dtype, S * H)],
-        final_norm: |x| Operator::LayerNorm { x, width: H },
-        head: Product::Linear,
-        rotated: 0,
-        constants: Vec::new(),
-        declares_norm_first: false,
-    }
+    let layers = parts.equal_layers(layer(parts, &shared));
+    // `inputs_embeds` and `position_embeds`.
+    let names = vec![parts.residual(), Form::new(parts.call.dtype, S * H)];
+    Stack { names, ..Stack::new(parts, opening(parts), shared, layers, layer_norm) }
 }
 
 /// `GPT2Model.forward` up to its layers.

@@ -1,7 +1,7 @@
 //! GPT-J's stack (transformers 5.23.0, models/gptj/modeling_gptj.py): attention and feed-forward block side by side behind
 //! one norm, and pairs of columns of a part of each head rotated.
 
-use super::decoder::{Parts, Stack, linear, tokens};
+use super::decoder::{Parts, Stack, layer_norm, linear, tokens};
 use super::{Block, NotCounted, neox, phi};
 use crate::estimator::operators::{Form, Operator, Part, Place, Product, Size, Tensor};
 use crate::estimator::scenario::Model;
@@ -26,20 +26,15 @@ pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
     // `embed_positions` of each layer.
     let buffer = Size::Of(Form::new(DType::Single, ROT.by(POSITIONS)));
     let buffer = Tensor { place: Place::RotaryTable, part: Part::Buffer, size: buffer };
+    let layers = parts.equal_layers(layer(parts, &shared));
     Ok(Stack {
-        opening: opening(),
         // `outputs`.
         kept: Some(Form::new(dtype, B * N * S * S)),
-        layers: parts.equal_layers(layer(parts, &shared)),
-        shared,
-        // `inputs_embeds`.
-        names: vec![parts.residual()],
-        final_norm: |x| Operator::LayerNorm { x, width: H },
         head: Product::LinearWithBias,
         constants: vec![buffer; parts.model.layers as usize],
-        declares_norm_first: false,
         // `rotary_dim`.
         rotated: 64,
+        ..Stack::new(parts, opening(), shared, layers, layer_norm)
     })
 }
 
@@ -66,7 +61,8 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
         .map(|(place, x)| [ROT, UNROT].map(|to| block.add(place, Operator::Slice { x, from: D, to })));
     let turned = [(Place::KeyRotary, k_parts), (Place::QueryRotary, q_parts)]
         .map(|(place, [x, rest])| (place, block.add(place, Operator::RotaryPairs { x, rows }), rest));
-    let [whole_k, whole_q] = turned.map(|(place, x, y)| block.add(place, Operator::Join { x, y }));
+    let [whole_k, whole_q] =
+        turned.map(|(place, x, y)| block.add(place, Operator::Concat { x, y, first: ROT, whole: D }));
     let layout = parts.head_layout(false);
     let scores = Operator::ScoresInFp32 { q: whole_q, k: whole_k, v, mask, layout };
     let [a, weights] = block.add_all(Place::Attention, scores);

@@ -1,7 +1,7 @@
 //! Llama's stack (transformers 5.23.0, models/llama/modeling_llama.py), with the biases of Qwen 2.5 and the norms of heads
 //! of Qwen 3 (models/qwen2, models/qwen3), and what other families have in common with it.
 
-use super::decoder::{Parts, Stack, frequencies, linear, tokens};
+use super::decoder::{Parts, Stack, linear, tokens};
 use super::{Block, experts, starcoder2};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Product, Value, Weighting};
@@ -20,24 +20,29 @@ pub fn is_like(model: &Model) -> bool {
 
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Stack {
-    Stack {
-        opening: opening(parts, parts.call.dtype, |_, _, embedded| embedded),
-        kept: None,
-        layers: parts.equal_layers(layer(parts)),
-        shared: shared(parts, parts.call.dtype),
-        // `inputs_embeds`.
-        names: vec![parts.residual()],
-        final_norm: |x| norm(x, H),
-        head: Product::Linear,
-        rotated: parts.model.head_dim,
-        constants: frequencies(D),
-        declares_norm_first: false,
-    }
+    let tables = whole_heads(parts);
+    let opening = opening(parts, tables, |_, _, embedded| embedded);
+    Stack::new(parts, opening, shared(parts, tables), parts.equal_layers(layer(parts)), |x| norm(x, H))
+        .rotating(parts.model.head_dim, D)
 }
 
-/// What all layers are given: numbers of positions, cosines and sines in a type, and the mask of eager attention.
-pub fn shared(parts: &Parts<'_>, tables: DType) -> Vec<Form> {
-    let table = Form::new(tables, S * D);
+/// The tables of cosines and sines that layers are given.
+#[derive(Clone, Copy)]
+pub struct Tables {
+    /// Their type.
+    pub dtype: DType,
+    /// How many columns of each head they rotate.
+    pub width: Shape,
+}
+
+/// Tables for whole heads, in the type of the weights.
+pub fn whole_heads(parts: &Parts<'_>) -> Tables {
+    Tables { dtype: parts.call.dtype, width: D }
+}
+
+/// What all layers are given: numbers of positions, cosines and sines, and the mask of eager attention.
+pub fn shared(parts: &Parts<'_>, tables: Tables) -> Vec<Form> {
+    let table = Form::new(tables.dtype, S * tables.width);
     [Form::new(DType::Long, S), table, table].into_iter().chain(mask_form(parts)).collect()
 }
 
@@ -47,7 +52,7 @@ pub fn mask_form(parts: &Parts<'_>) -> Option<Form> {
 }
 
 /// `LlamaModel.forward` up to its layers; the model's own class may change what is embedded.
-pub fn opening(parts: &Parts<'_>, tables: DType, changed: fn(&Parts<'_>, &mut Block, Value) -> Value) -> Block {
+pub fn opening(parts: &Parts<'_>, tables: Tables, changed: fn(&Parts<'_>, &mut Block, Value) -> Value) -> Block {
     let (mut block, arguments) = Block::new(&[tokens()]);
     let embedded = block.add(Place::TokenEmbedding, Operator::Embedding { ids: arguments[0], rows: V, width: H });
     let embedded = changed(parts, &mut block, embedded);
@@ -55,7 +60,8 @@ pub fn opening(parts: &Parts<'_>, tables: DType, changed: fn(&Parts<'_>, &mut Bl
     let mut mask = |place, has_window| block.add(place, Operator::CausalMask { embedded, has_window });
     let whole = parts.is_eager().then(|| mask(Place::Mask, starcoder2::is_like(parts.model)));
     let window = (parts.is_eager() && parts.has_windows()).then(|| mask(Place::WindowMask, true));
-    let [cos, sin] = block.add_all(Place::RotaryTable, Operator::RotaryTable { positions, width: D, dtype: tables });
+    let Tables { dtype, width } = tables;
+    let [cos, sin] = block.add_all(Place::RotaryTable, Operator::RotaryTable { positions, width, dtype });
     let shared = [positions, cos, sin].into_iter().chain(whole);
     let results: Vec<_> = [embedded].into_iter().chain(shared).chain(window).chain([embedded]).collect();
     block.giving(&results)
@@ -63,7 +69,7 @@ pub fn opening(parts: &Parts<'_>, tables: DType, changed: fn(&Parts<'_>, &mut Bl
 
 /// `LlamaDecoderLayer.forward`.
 fn layer(parts: &Parts<'_>) -> Block {
-    let (mut block, arguments) = Block::new(&[&[parts.residual()][..], &shared(parts, parts.call.dtype)].concat());
+    let (mut block, arguments) = Block::new(&[&[parts.residual()][..], &shared(parts, whole_heads(parts))].concat());
     let x = arguments[0];
     let h = block.add(Place::AttentionNorm, norm(x, H));
     let (o, weights) = attention(parts, &mut block, h, &arguments[1..]);

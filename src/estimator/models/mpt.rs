@@ -3,7 +3,7 @@
 use super::decoder::{Parts, Stack, linear, tokens};
 use super::{Block, NotCounted};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
-use crate::estimator::operators::{Form, Operator, Place, Product, Value};
+use crate::estimator::operators::{Form, Operator, Place, Value};
 use crate::estimator::scenario::Model;
 use crate::estimator::units::{B, D, DType, F, H, N, S, Shape, V};
 
@@ -23,21 +23,11 @@ pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
         return Err(NotCounted::BiasInFusedAttention);
     }
     let shared = vec![Form::new(DType::Byte, B * S * S), Form::new(DType::Single, N * Shape::ONE.by(2048))];
-    let weights = if parts.call.is_autocast { DType::Half } else { parts.call.dtype };
-    Ok(Stack {
-        opening: opening(),
-        layers: parts.equal_layers(layer(parts, &shared)),
-        // `outputs` has the weights of attention.
-        kept: Some(Form::new(weights, B * N * S * S)),
-        head: Product::Linear,
-        rotated: 0,
-        shared,
-        // `inputs_embeds`.
-        names: vec![parts.residual()],
-        final_norm: norm,
-        constants: Vec::new(),
-        declares_norm_first: false,
-    })
+    let weights = if parts.call.has_autocast { DType::Half } else { parts.call.dtype };
+    let layers = parts.equal_layers(layer(parts, &shared));
+    // `outputs` has the weights of attention.
+    let kept = Some(Form::new(weights, B * N * S * S));
+    Ok(Stack { kept, ..Stack::new(parts, opening(), shared, layers, norm) })
 }
 
 /// `MptModel.forward` up to its layers.

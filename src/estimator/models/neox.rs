@@ -1,13 +1,13 @@
 //! GPT-NeoX's stack, as Pythia has it (transformers 5.23.0, models/gpt_neox/modeling_gpt_neox.py): attention and
 //! feed-forward block side by side, one matrix for queries, keys and values, and a quarter of each head rotated.
 
-use super::Block;
-use super::decoder::{Parts, Stack, frequencies, tokens};
-use super::llama::mask_form;
+use super::decoder::{Parts, Stack, layer_norm, with_bias};
+use super::llama::Tables;
+use super::{Block, llama};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
-use crate::estimator::operators::{Form, Operator, Place, Product, Value};
+use crate::estimator::operators::{Form, Operator, Place, Value};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{D, DType, F, H, N, ROT, S, Shape, UNROT, V};
+use crate::estimator::units::{D, F, H, N, ROT, UNROT};
 
 /// Whether a model's layers are like GPT-NeoX's.
 pub fn is_like(model: &Model) -> bool {
@@ -21,39 +21,25 @@ pub fn is_like(model: &Model) -> bool {
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Stack {
     let shared = shared(parts);
-    Stack {
-        opening: opening(parts),
-        kept: None,
-        layers: parts.equal_layers(layer(parts, &shared)),
-        shared,
-        // `inputs_embeds`.
-        names: vec![parts.residual()],
-        final_norm: |x| Operator::LayerNorm { x, width: H },
-        head: Product::Linear,
-        constants: frequencies(ROT),
-        declares_norm_first: false,
-        // `rotary_pct` of all published models.
-        rotated: parts.model.head_dim / 4,
-    }
+    let layers = parts.equal_layers(layer(parts, &shared));
+    // `rotary_pct` of all published models.
+    let rotated = parts.model.head_dim / 4;
+    Stack::new(parts, opening(parts), shared, layers, layer_norm).rotating(rotated, ROT)
+}
+
+/// Tables for a part of each head.
+fn tables(parts: &Parts<'_>) -> Tables {
+    Tables { dtype: parts.call.dtype, width: ROT }
 }
 
 /// What all layers of a model with partly rotated heads are given beside the hidden state.
 pub fn shared(parts: &Parts<'_>) -> Vec<Form> {
-    let table = Form::new(parts.call.dtype, S * ROT);
-    [Form::new(DType::Long, S), table, table].into_iter().chain(mask_form(parts)).collect()
+    llama::shared(parts, tables(parts))
 }
 
 /// `GPTNeoXModel.forward` up to its layers, and that of its like.
 pub fn opening(parts: &Parts<'_>) -> Block {
-    let (mut block, arguments) = Block::new(&[tokens()]);
-    let embedded = block.add(Place::TokenEmbedding, Operator::Embedding { ids: arguments[0], rows: V, width: H });
-    let positions = block.add(Place::Positions, Operator::PositionIds);
-    let mask = parts.is_eager().then(|| block.add(Place::Mask, Operator::CausalMask { embedded, has_window: false }));
-    let [cos, sin] =
-        block.add_all(Place::RotaryTable, Operator::RotaryTable { positions, width: ROT, dtype: parts.call.dtype });
-    let shared = [positions, cos, sin].into_iter().chain(mask);
-    let results: Vec<_> = [embedded].into_iter().chain(shared).chain([embedded]).collect();
-    block.giving(&results)
+    llama::opening(parts, tables(parts), |_, _, embedded| embedded)
 }
 
 /// `GPTNeoXLayer.forward`, and the functions that it calls.
@@ -100,7 +86,7 @@ pub fn turned(block: &mut Block, [q, k]: [Value; 2], [cos, sin]: [Value; 2]) -> 
         .map(|(place, x)| [ROT, UNROT].map(|to| block.add(place, Operator::Slice { x, from: D, to })));
     let turned = [(Place::QueryRotary, parts[0]), (Place::KeyRotary, parts[1])]
         .map(|(place, [x, rest])| (place, block.add(place, Operator::Rotary { x, cos, sin }), rest));
-    let whole = turned.map(|(place, x, y)| block.add(place, Operator::Join { x, y }));
+    let whole = turned.map(|(place, x, y)| block.add(place, Operator::Concat { x, y, first: ROT, whole: D }));
     Turned { parts: turned.map(|(_, x, _)| x), whole }
 }
 
@@ -109,9 +95,4 @@ pub fn mlp(block: &mut Block, h: Value, function: fn(Value) -> Operator) -> Valu
     let up = block.add(Place::Up, with_bias(h, H, F));
     let active = block.add(Place::Activation, function(up));
     block.add(Place::Down, with_bias(active, F, H))
-}
-
-/// A product with a bias.
-pub fn with_bias(x: Value, from: Shape, to: Shape) -> Operator {
-    Operator::Linear { x, from, to, product: Product::LinearWithBias }
 }

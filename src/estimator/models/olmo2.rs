@@ -1,15 +1,15 @@
 //! OLMo 2's stack (transformers 5.23.0, models/olmo2/modeling_olmo2.py).
 
 use super::Block;
-use super::decoder::{Parts, Stack, frequencies};
-use super::llama::{DECLARED, attended, gated, heads, opening, projected, shared};
+use super::decoder::{Parts, Stack};
+use super::llama::{DECLARED, Tables, attended, gated, heads, opening, projected, shared};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
-use crate::estimator::operators::{Operator, Place, Product, Value, Weighting};
+use crate::estimator::operators::{Operator, Place, Value, Weighting};
 use crate::estimator::scenario::Model;
 use crate::estimator::units::{D, DType, F, H, K, N, Shape};
 
-/// The type in which `Olmo2RotaryEmbedding.forward` leaves cosines and sines.
-const TABLES: DType = DType::Single;
+/// Cosines and sines as `Olmo2RotaryEmbedding.forward` leaves them.
+const TABLES: Tables = Tables { dtype: DType::Single, width: D };
 
 /// Whether a model's layers are like OLMo 2's.
 pub fn is_like(model: &Model) -> bool {
@@ -21,19 +21,9 @@ pub fn is_like(model: &Model) -> bool {
 
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Stack {
-    Stack {
-        opening: opening(parts, TABLES, |_, _, embedded| embedded),
-        kept: None,
-        layers: parts.equal_layers(layer(parts)),
-        shared: shared(parts, TABLES),
-        // `inputs_embeds`.
-        names: vec![parts.residual()],
-        final_norm: |x| norm(x, H),
-        head: Product::Linear,
-        rotated: parts.model.head_dim,
-        constants: frequencies(D),
-        declares_norm_first: false,
-    }
+    let opening = opening(parts, TABLES, |_, _, embedded| embedded);
+    Stack::new(parts, opening, shared(parts, TABLES), parts.equal_layers(layer(parts)), |x| norm(x, H))
+        .rotating(parts.model.head_dim, D)
 }
 
 /// `Olmo2DecoderLayer.forward`, whose norms follow attention and MLP.

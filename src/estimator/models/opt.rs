@@ -1,12 +1,12 @@
 //! OPT's stack with norms before the sublayers (transformers 5.23.0, models/opt/modeling_opt.py).
 
 use super::Block;
-use super::decoder::{Parts, Stack, tokens};
+use super::decoder::{Parts, Stack, layer_norm, tokens, with_bias};
 use super::llama::mask_form;
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
-use crate::estimator::operators::{Form, Operator, Place, Product, Value};
+use crate::estimator::operators::{Form, Operator, Place};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{B, D, DType, F, H, N, P, S, Shape, V};
+use crate::estimator::units::{B, D, DType, F, H, N, P, S, V};
 
 /// Whether a model's layers are like OPT's.
 pub fn is_like(model: &Model) -> bool {
@@ -20,19 +20,10 @@ pub fn is_like(model: &Model) -> bool {
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Stack {
     let shared: Vec<_> = [Form::new(DType::Long, B * S)].into_iter().chain(mask_form(parts)).collect();
-    Stack {
-        opening: opening(parts),
-        kept: None,
-        layers: parts.equal_layers(layer(parts, &shared)),
-        shared,
-        // `inputs_embeds`, `position_attention_mask` and `pos_embeds`.
-        names: vec![parts.residual(), Form::new(DType::Single, B * S), parts.residual()],
-        final_norm: |x| Operator::LayerNorm { x, width: H },
-        head: Product::Linear,
-        rotated: 0,
-        constants: Vec::new(),
-        declares_norm_first: true,
-    }
+    let layers = parts.equal_layers(layer(parts, &shared));
+    // `inputs_embeds`, `position_attention_mask` and `pos_embeds`.
+    let names = vec![parts.residual(), Form::new(DType::Single, B * S), parts.residual()];
+    Stack { names, declares_norm_first: true, ..Stack::new(parts, opening(parts), shared, layers, layer_norm) }
 }
 
 /// `OPTDecoder.forward` up to its layers.
@@ -54,25 +45,25 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
     let (mut block, arguments) = Block::new(&[&[parts.residual()], shared].concat());
     let (x, mask) = (arguments[0], arguments.get(2).copied());
     let h = block.add(Place::AttentionNorm, Operator::LayerNorm { x, width: H });
-    let q = block.add(Place::Query, linear(h, H, N * D));
+    let q = block.add(Place::Query, with_bias(h, H, N * D));
     let q = block.add(Place::QueryScale, Operator::Scale { x: q });
     let q = parts.heads(&mut block, Place::Query, q);
-    let k = block.add(Place::Key, linear(h, H, N * D));
+    let k = block.add(Place::Key, with_bias(h, H, N * D));
     // The product that made the keys wants the gradient of all tokens as rows, which columns of several sequences are not.
     let copies_back = parts.is_eager() && parts.call.has_several_sequences;
     let k = block.add(Place::Key, Operator::Heads { x: k, copies_back });
-    let v = block.add(Place::Value, linear(h, H, N * D));
+    let v = block.add(Place::Value, with_bias(h, H, N * D));
     let [k, v] = [(Place::Key, k), (Place::Value, v)].map(|(place, x)| parts.heads(&mut block, place, x));
     let (a, weights) = parts.attention(&mut block, [q, k, v], mask, parts.head_layout(false));
-    let o = block.add(Place::AttentionOutput, linear(a, N * D, H));
+    let o = block.add(Place::AttentionOutput, with_bias(a, N * D, H));
     block.named(&[h, q, k, v]);
     let o = parts.dropout(&mut block, Place::AttentionDropout, o);
     let x = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
     let x = block.add(Place::Flattened, Operator::Reshape { x });
     let h = block.add(Place::MlpNorm, Operator::LayerNorm { x, width: H });
-    let up = block.add(Place::Up, linear(h, H, F));
+    let up = block.add(Place::Up, with_bias(h, H, F));
     let active = block.add(Place::Activation, Operator::Relu { x: up });
-    let down = block.add(Place::Down, linear(active, F, H));
+    let down = block.add(Place::Down, with_bias(active, F, H));
     let down = parts.dropout(&mut block, Place::MlpDropout, down);
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     let out = block.add(Place::MlpAdd, Operator::Reshape { x: out });
@@ -88,8 +79,4 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
         Place::Down,
         Place::MlpNorm,
     ])
-}
-
-fn linear(x: Value, from: Shape, to: Shape) -> Operator {
-    Operator::Linear { x, from, to, product: Product::LinearWithBias }
 }

@@ -1,8 +1,8 @@
 //! The stack of Phi-1.5 and Phi-2 (transformers 5.23.0, models/phi/modeling_phi.py): attention and feed-forward block side
 //! by side behind one norm, and a part of each head rotated.
 
-use super::decoder::{Parts, Stack, frequencies};
-use super::neox::{self, Turned, with_bias};
+use super::decoder::{Parts, Stack, layer_norm, with_bias};
+use super::neox::{self, Turned};
 use super::{Block, llama};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Product};
@@ -20,20 +20,11 @@ pub fn is_like(model: &Model) -> bool {
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Stack {
     let shared = neox::shared(parts);
-    Stack {
-        opening: neox::opening(parts),
-        kept: None,
-        layers: parts.equal_layers(layer(parts, &shared)),
-        shared,
-        // `inputs_embeds`.
-        names: vec![parts.residual()],
-        final_norm: |x| Operator::LayerNorm { x, width: H },
-        head: Product::LinearWithBias,
-        constants: frequencies(ROT),
-        declares_norm_first: false,
-        // `partial_rotary_factor` is 0.5 of 64 in Phi-1.5 and 0.4 of 80 in Phi-2.
-        rotated: parts.model.head_dim.min(32),
-    }
+    let layers = parts.equal_layers(layer(parts, &shared));
+    // `partial_rotary_factor` is 0.5 of 64 in Phi-1.5 and 0.4 of 80 in Phi-2.
+    let rotated = parts.model.head_dim.min(32);
+    let stack = Stack::new(parts, neox::opening(parts), shared, layers, layer_norm).rotating(rotated, ROT);
+    Stack { head: Product::LinearWithBias, ..stack }
 }
 
 /// `PhiDecoderLayer.forward`, and the functions that it calls.

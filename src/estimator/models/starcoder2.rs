@@ -1,12 +1,12 @@
 //! StarCoder 2's stack (transformers 5.23.0, models/starcoder2/modeling_starcoder2.py), without dropout.
 
-use super::Block;
-use super::decoder::{Parts, Stack, frequencies};
-use super::llama::{DECLARED, attention, opening, shared};
+use super::decoder::{Parts, Stack, layer_norm};
+use super::llama::{DECLARED, attention, opening, shared, whole_heads};
+use super::{Block, neox};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
-use crate::estimator::operators::{Operator, Place, Product};
+use crate::estimator::operators::{Operator, Place};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{D, F, H};
+use crate::estimator::units::{D, H};
 
 /// Whether a model's layers are like StarCoder 2's.
 pub fn is_like(model: &Model) -> bool {
@@ -18,34 +18,22 @@ pub fn is_like(model: &Model) -> bool {
 
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Stack {
-    Stack {
-        opening: opening(parts, parts.call.dtype, |_, _, embedded| embedded),
-        kept: None,
-        layers: parts.equal_layers(layer(parts)),
-        shared: shared(parts, parts.call.dtype),
-        // `inputs_embeds`.
-        names: vec![parts.residual()],
-        final_norm: |x| Operator::LayerNorm { x, width: H },
-        head: Product::Linear,
-        rotated: parts.model.head_dim,
-        constants: frequencies(D),
-        declares_norm_first: false,
-    }
+    let tables = whole_heads(parts);
+    let opening = opening(parts, tables, |_, _, embedded| embedded);
+    Stack::new(parts, opening, shared(parts, tables), parts.equal_layers(layer(parts)), layer_norm)
+        .rotating(parts.model.head_dim, D)
 }
 
 /// `Starcoder2DecoderLayer.forward`.
 fn layer(parts: &Parts<'_>) -> Block {
-    let shared = shared(parts, parts.call.dtype);
+    let shared = shared(parts, whole_heads(parts));
     let (mut block, arguments) = Block::new(&[&[parts.residual()][..], &shared].concat());
     let x = arguments[0];
     let h = block.add(Place::AttentionNorm, Operator::LayerNorm { x, width: H });
     let (o, weights) = attention(parts, &mut block, h, &arguments[1..]);
     let x = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
     let h = block.add(Place::MlpNorm, Operator::LayerNorm { x, width: H });
-    let product = Product::LinearWithBias;
-    let up = block.add(Place::Up, Operator::Linear { x: h, from: H, to: F, product });
-    let active = block.add(Place::Activation, Operator::Gelu { x: up });
-    let down = block.add(Place::Down, Operator::Linear { x: active, from: F, to: H, product });
+    let down = neox::mlp(&mut block, h, |x| Operator::Gelu { x });
     block.named(&[h]);
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     block.named(weights.as_slice());

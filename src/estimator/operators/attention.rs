@@ -8,7 +8,7 @@ use super::lowering::Lowering;
 use super::size::{CUBLAS, Size};
 use super::tensor::{Form, Part};
 use super::{HeadLayout, HeadWidths};
-use crate::estimator::units::{B, D, D32, DType, ROT, S, S8, S32, S128, Shape};
+use crate::estimator::units::{B, D, D32, DType, S, S8, S32, S128, Shape};
 
 /// `x.split(…)`: views, whose gradients are joined in a new tensor.
 pub fn split(k: &mut Lowering<'_>, x: Slot, parts: u16) -> Vec<Slot> {
@@ -33,13 +33,6 @@ pub fn pick(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape) -> Slot {
     let call = k.kernel(Part::Result, Form { shape: form.shape / from * to, ..form }, &[x.into()]);
     let call = call.aside(Part::Ids, index).then_output();
     call.d(0, ASIDES, &[New, each, each, Drop(1), each, each, each, Brief(flag)]).put()
-}
-
-/// `cat` of the two parts of each head, in the wider of their types; its gradients are views, and are cast back.
-pub fn join(k: &mut Lowering<'_>, x: Slot, y: Slot) -> Slot {
-    let Form { dtype, shape } = k.promoted(x, y);
-    let call = k.kernel(Part::Joined, Form::new(dtype, shape / ROT * D), &[x.into(), y.into()]);
-    call.d_cast(0, NOTHING, PassView, dtype).d_cast(1, NOTHING, PassView, dtype).put()
 }
 
 /// `x[:, 0]`: a view. `select_backward` writes into zeros of the whole.
@@ -140,7 +133,6 @@ fn memory_efficient(k: &mut Lowering<'_>, inputs: &[Slot], form: Form, layout: H
     let states = if layout.has_dropout { 0 } else { 2 };
     let call = (0..states).fold(call, |call, _| call.aside(Part::RandomState, Size::Bytes(8))).then_output();
     let call = call.aside(Part::LogSumExp, Size::Of(Form { shape: row.shape / S * S32, ..row }));
-    let is_half = form.dtype != DType::Single;
     let call = if is_half { call.workspace(Size::LongHeads { output: out.shape, keys }) } else { call };
     call.d(0, ALL, &[New]).d(1, ALL, &[New]).d(2, ALL, &last).jointly().put()
 }
@@ -157,20 +149,16 @@ pub fn causal_mask(k: &mut Lowering<'_>, embedded: Slot, has_window: bool) -> Sl
 
 /// Which pairs count, for one sequence.
 pub fn boolean_mask(k: &mut Lowering<'_>, has_window: bool) -> Slot {
-    let arange = |k: &mut Lowering<'_>, shape, from: &[Slot]| {
-        let operands: Vec<_> = from.iter().map(|&slot| slot.into()).collect();
-        k.kernel(Part::Ids, Form::new(DType::Long, shape), &operands).put()
-    };
+    let arange =
+        |k: &mut Lowering<'_>, shape, from: &[Slot]| k.constant(Part::Ids, Form::new(DType::Long, shape), from);
     let batch = arange(k, B, &[]);
     let head = arange(k, Shape::ONE, &[]);
     let [queries, keys] = [0; 2].map(|_| {
         let plain = arange(k, S, &[]);
         arange(k, S, &[plain])
     });
-    let table = |k: &mut Lowering<'_>, shape, from: &[Slot]| {
-        let operands: Vec<_> = from.iter().map(|&slot| slot.into()).collect();
-        k.kernel(Part::Table, Form::new(DType::Byte, shape), &operands).put()
-    };
+    let table =
+        |k: &mut Lowering<'_>, shape, from: &[Slot]| k.constant(Part::Table, Form::new(DType::Byte, shape), from);
     let near = has_window.then(|| {
         let all = table(k, Shape::ONE, &[]);
         let first = arange(k, S, &[queries]);
@@ -188,8 +176,8 @@ pub fn boolean_mask(k: &mut Lowering<'_>, has_window: bool) -> Slot {
 
 /// Those pairs as numbers to add, for each sequence: 0 or the least of the type.
 fn mask_in(k: &mut Lowering<'_>, seen: Slot, dtype: DType, part: Part) -> Slot {
-    let [zero, least] = [0; 2].map(|_| k.kernel(Part::Table, Form::new(dtype, Shape::ONE), &[]).put());
-    k.kernel(part, Form::new(dtype, B * S * S), &[seen, zero, least].map(Operand::Value)).put()
+    let [zero, least] = [0; 2].map(|_| k.constant(Part::Table, Form::new(dtype, Shape::ONE), &[]));
+    k.constant(part, Form::new(dtype, B * S * S), &[seen, zero, least])
 }
 
 /// `eager_attention_forward`: scores, mask, softmax in fp32 and two batched products. With a bias on scores, the mask says
@@ -236,9 +224,7 @@ pub fn eager(
     // Autocast takes a softmax in fp32.
     let is_wide = layout.has_wide_softmax || k.types.autocast.is_some();
     let wide = if is_wide { k.cast(Part::InFp32, masked, DType::Single) } else { masked };
-    let whole = k.form(wide);
-    let softmax = k.kernel(Part::Softmax, whole, &[wide.into()]);
-    let softmax = softmax.d(0, OUTPUT, &[New, Brief(Size::Of(whole))]).put();
+    let softmax = softmax(k, wide);
     // `.to(query.dtype)`.
     let weights = if layout.casts_softmax_back { k.cast(Part::InHalf, softmax, form.dtype) } else { softmax };
     // `attn_weights` is the name of the masked scores until then, unless that of the softmax comes between.
@@ -250,13 +236,7 @@ pub fn eager(
     let shape = form.shape / key_width * value_width;
     let out = bmm(k, Part::Result, first, second, Form { shape, ..k.form(first) });
     [first, low_values].into_iter().for_each(|low| k.hold_until(low, out));
-    if has_one_head {
-        return [out, weights, masked];
-    }
-    // `.transpose(1, 2).contiguous()`.
-    let back = if has_several_sequences { New } else { PassView };
-    let out = k.kernel(Part::Copied, k.form(out), &[out.into()]).d(0, NOTHING, &[back]).put();
-    [out, weights, masked]
+    [joined_heads(k, out, layout), weights, masked]
 }
 
 /// `repeat_kv`: `expand` and a copy, or a view where there is one head; the gradient is summed up over the copies.
@@ -276,6 +256,21 @@ fn add_to_scores(k: &mut Lowering<'_>, part: Part, x: Slot, mask: Slot) -> Slot 
     let form = k.promoted(x, mask);
     let call = k.kernel(part, form, &[x.into(), mask.into()]);
     call.d_cast(0, NOTHING, Pass, form.dtype).put()
+}
+
+/// `softmax`, whose derivative takes as much again while it runs.
+pub fn softmax(k: &mut Lowering<'_>, x: Slot) -> Slot {
+    let form = k.form(x);
+    k.kernel(Part::Softmax, form, &[x.into()]).d(0, OUTPUT, &[New, Brief(Size::Of(form))]).put()
+}
+
+/// `.transpose(1, 2).contiguous()`: a copy in the order of tokens, which one head has already.
+pub fn joined_heads(k: &mut Lowering<'_>, out: Slot, layout: HeadLayout) -> Slot {
+    if layout.has_one_head {
+        return out;
+    }
+    let back = if layout.has_several_sequences { New } else { PassView };
+    k.kernel(Part::Copied, k.form(out), &[out.into()]).d(0, NOTHING, &[back]).put()
 }
 
 /// `bmm`, whose gradients are computed for the second factor first (derivatives.yaml: mat2, self).

@@ -92,19 +92,15 @@ pub fn counted_positions(k: &mut Lowering<'_>) -> [Slot; 2] {
     [ones, ids]
 }
 
-/// `position_ids + self.offset` (`OPTLearnedPositionalEmbedding.forward`).
-pub fn offset_positions(k: &mut Lowering<'_>, x: Slot) -> Slot {
-    k.kernel(Part::Ids, k.form(x), &[x.into()]).put()
-}
-
 /// Numbers of positions in a buffer of the model, which is there anyway.
 pub fn position_buffer(k: &mut Lowering<'_>) -> Slot {
     k.kernel(Part::Ids, Form::new(DType::Long, S), &[]).sized(Part::Ids, Size::Bytes(0)).put()
 }
 
-/// `torch.gather` of a buffer.
-pub fn gather(k: &mut Lowering<'_>, x: Slot) -> Slot {
-    k.kernel(Part::Ids, k.form(x), &[x.into()]).put()
+/// As many new numbers as there are: `position_ids + self.offset` (`OPTLearnedPositionalEmbedding.forward`), or what
+/// `torch.gather` takes out of a buffer.
+pub fn renumbered(k: &mut Lowering<'_>, x: Slot) -> Slot {
+    k.constant(Part::Ids, k.form(x), &[x])
 }
 
 /// `create_position_ids_from_input_ids`: tokens that are no padding, counted.

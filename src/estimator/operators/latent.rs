@@ -15,11 +15,12 @@ pub fn split_at(k: &mut Lowering<'_>, x: Slot, whole: Shape, parts: [Shape; 2]) 
     [first, Slot(first.0 + 1)]
 }
 
-/// `torch.cat`, whose gradients are views.
+/// `torch.cat` along a last dimension of `whole`, in the wider of two types. Its gradients are views, and are cast back.
 pub fn concat(k: &mut Lowering<'_>, [x, y]: [Slot; 2], first: Shape, whole: Shape) -> Slot {
     let form = k.promoted(x, y);
     let form = Form { shape: form.shape / first * whole, ..form };
-    k.kernel(Part::Result, form, &[x.into(), y.into()]).d(0, NOTHING, &[PassView]).d(1, NOTHING, &[PassView]).put()
+    let call = k.kernel(Part::Result, form, &[x.into(), y.into()]);
+    call.d_cast(0, NOTHING, PassView, form.dtype).d_cast(1, NOTHING, PassView, form.dtype).put()
 }
 
 /// Keys whose parts are written into a new tensor one after the other. Each write is a `CopySlices` node

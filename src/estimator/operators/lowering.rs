@@ -219,6 +219,12 @@ impl<'r> Lowering<'r> {
         self.call(form, Some(output), operands)
     }
 
+    /// A new tensor that is made of values and has no gradient.
+    pub fn constant(&mut self, part: Part, form: Form, from: &[Slot]) -> Slot {
+        let operands: Vec<_> = from.iter().copied().map(Operand::Value).collect();
+        self.kernel(part, form, &operands).put()
+    }
+
     /// A kernel that puts out a view of its first value.
     pub fn view(&mut self, x: Slot, form: Form) -> Call<'_, 'r> {
         self.alias(form, &[x.into()])

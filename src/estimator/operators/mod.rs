@@ -85,8 +85,6 @@ pub enum Operator {
     Slice { x: Value, from: Shape, to: Shape },
     /// The same by a list of indices, which copies.
     Pick { x: Value, from: Shape, to: Shape },
-    /// Two parts of heads side by side again.
-    Join { x: Value, y: Value },
     /// Heads as a dimension of their own, transposed; `copies_back` where the gradient comes in another order, so that a
     /// copy brings it back.
     Heads { x: Value, copies_back: bool },
@@ -222,7 +220,6 @@ impl Operator {
             Self::Split { .. } => "PyTorch 2.15, derivatives.yaml split",
             Self::Pick { .. } => "PyTorch 2.15, derivatives.yaml index",
             Self::Slice { .. } => "PyTorch 2.15, derivatives.yaml slice",
-            Self::Join { .. } => "PyTorch 2.15, derivatives.yaml cat",
             Self::Heads { .. } => "PyTorch 2.15, derivatives.yaml transpose and view",
             Self::Rotary { .. } => "transformers 5.23.0, modeling_llama.py apply_rotary_pos_emb",
             Self::ScoresInPlace { .. } => "transformers 5.23.0, modeling_falcon.py FalconAttention.forward",
@@ -296,7 +293,6 @@ impl Operator {
             Self::SinusoidRows { positions: x, like: y, .. }
             | Self::RotaryPairs { x, rows: y }
             | Self::Multiply { x, y }
-            | Self::Join { x, y }
             | Self::Concat { x, y, .. }
             | Self::SharedKeys { x, shared: y, .. }
             | Self::AddInPlace { x, y }
@@ -339,7 +335,6 @@ impl Operator {
             }
             Self::PositionIds => embedding::position_ids(to),
             Self::CountedPositions => return embedding::counted_positions(to).into(),
-            Self::OffsetPositions { x } => embedding::offset_positions(to, to.slot(x)),
             Self::RotaryTable { positions, width, dtype } => {
                 return rotary::table(to, to.slot(positions), width, dtype).into();
             }
@@ -355,7 +350,7 @@ impl Operator {
             Self::PositionsOfIds { ids, is_one_sequence } => {
                 embedding::positions_of_ids(to, to.slot(ids), is_one_sequence)
             }
-            Self::Gather { x } => embedding::gather(to, to.slot(x)),
+            Self::OffsetPositions { x } | Self::Gather { x } => embedding::renumbered(to, to.slot(x)),
             Self::LayerNorm { x, width } => norm::layer_norm(to, to.slot(x), width, true),
             Self::UnbiasedLayerNorm { x, width } => norm::layer_norm(to, to.slot(x), width, false),
             Self::Alibi => scores::alibi(to),
@@ -367,7 +362,6 @@ impl Operator {
             Self::Split { x, parts } => return attention::split(to, to.slot(x), parts),
             Self::Slice { x, from, to: part } => attention::slice(to, to.slot(x), from, part),
             Self::Pick { x, from, to: part } => attention::pick(to, to.slot(x), from, part),
-            Self::Join { x, y } => attention::join(to, to.slot(x), to.slot(y)),
             Self::Heads { x, copies_back } => attention::heads(to, to.slot(x), copies_back),
             Self::Rotary { x, cos, sin } => rotary::rotated(to, to.slot(x), to.slot(cos), to.slot(sin)),
             Self::SplitAt { x, whole, first, second } => {

@@ -11,10 +11,8 @@ use crate::estimator::units::{DType, Shape};
 /// in the type that the layers are given, in most models that of the hidden state.
 pub fn table(k: &mut Lowering<'_>, positions: Slot, width: Shape, dtype: DType) -> [Slot; 2] {
     let whole = k.form(positions).shape * width;
-    let make = |k: &mut Lowering<'_>, shape, reads: &[Slot]| {
-        let operands: Vec<_> = reads.iter().map(|&slot| slot.into()).collect();
-        k.kernel(Part::Table, Form::new(DType::Single, shape), &operands).put()
-    };
+    let make =
+        |k: &mut Lowering<'_>, shape, reads: &[Slot]| k.constant(Part::Table, Form::new(DType::Single, shape), reads);
     let floats = make(k, k.form(positions).shape, &[positions]);
     let freqs = make(k, whole.part(2), &[floats]);
     let doubled = make(k, whole, &[freqs]);
@@ -54,10 +52,8 @@ pub fn rotated(k: &mut Lowering<'_>, x: Slot, cos: Slot, sin: Slot) -> Slot {
 pub fn complex_table(k: &mut Lowering<'_>, positions: Slot, width: Shape) -> Slot {
     let tokens = k.form(positions).shape;
     let whole = tokens * width;
-    let make = |k: &mut Lowering<'_>, shape, reads: &[Slot]| {
-        let operands: Vec<_> = reads.iter().map(|&slot| slot.into()).collect();
-        k.kernel(Part::Table, Form::new(DType::Single, shape), &operands).put()
-    };
+    let make =
+        |k: &mut Lowering<'_>, shape, reads: &[Slot]| k.constant(Part::Table, Form::new(DType::Single, shape), reads);
     let floats = make(k, tokens, &[positions]);
     let freqs = make(k, whole.part(2), &[floats]);
     k.hold(freqs);

@@ -1,9 +1,9 @@
 //! Attention with scores in full, as classes of models of their own spell it out.
 
 use super::HeadLayout;
-use super::attention::{add_mask, bmm, repeated};
-use super::kernel::Effect::{Brief, New, PassView};
-use super::kernel::{NOTHING, OUTPUT, Slot};
+use super::attention::{add_mask, bmm, joined_heads, repeated, softmax};
+use super::kernel::Effect::New;
+use super::kernel::{NOTHING, Slot};
 use super::lowering::Lowering;
 use super::size::Size;
 use super::tensor::{Form, Part};
@@ -34,9 +34,7 @@ pub fn in_place(
     let scaled = k.in_place(scores, &[raw.into()]).d(0, NOTHING, &[New]).put();
     let masked = add_mask(k, scaled, mask);
     let wide = k.cast(Part::InFp32, masked, dtype);
-    let whole = k.form(wide);
-    let softmax = k.kernel(Part::Softmax, whole, &[wide.into()]);
-    let softmax = softmax.d(0, OUTPUT, &[New, Brief(Size::Of(whole))]).put();
+    let softmax = softmax(k, wide);
     // `attention_scores` is the name of the scores until then.
     [raw, scaled].into_iter().for_each(|name| k.hold_until(name, softmax));
     let low_values = k.autocast(v);
@@ -62,9 +60,7 @@ pub fn in_fp32(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout:
     let scaled = k.scale(Part::ScoresScaled, raw);
     let masked = add_mask(k, scaled, mask);
     let wide = if k.types.autocast.is_some() { k.cast(Part::InFp32, masked, DType::Single) } else { masked };
-    let whole = k.form(wide);
-    let softmax = k.kernel(Part::Softmax, whole, &[wide.into()]);
-    let softmax = softmax.d(0, OUTPUT, &[New, Brief(Size::Of(whole))]).put();
+    let softmax = softmax(k, wide);
     let weights = k.cast(Part::InHalf, softmax, k.form(v).dtype);
     let low_values = k.autocast(v);
     let first = k.autocast(weights);
@@ -83,10 +79,8 @@ pub fn in_fp32(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], mask: Slot, layout:
 /// `max_seq_len` of MptConfig, 2,048.
 pub fn alibi(k: &mut Lowering<'_>) -> Slot {
     const LONGEST: Shape = Shape::ONE.by(2048);
-    let make = |k: &mut Lowering<'_>, dtype, shape, from: &[Slot]| {
-        let operands: Vec<_> = from.iter().map(|&slot| slot.into()).collect();
-        k.kernel(Part::Table, Form::new(dtype, shape), &operands).put()
-    };
+    let make =
+        |k: &mut Lowering<'_>, dtype, shape, from: &[Slot]| k.constant(Part::Table, Form::new(dtype, shape), from);
     // int32 takes as many bytes as fp32.
     let distances = make(k, DType::Single, LONGEST, &[]);
     let numbers = make(k, DType::Long, N, &[]);
@@ -101,13 +95,4 @@ pub fn alibi(k: &mut Lowering<'_>) -> Slot {
     // Another name of the function.
     k.hold_until(base, alibi);
     alibi
-}
-
-/// `.permute(0, 2, 1, 3)` and a copy in that order, which one head has already.
-fn joined_heads(k: &mut Lowering<'_>, out: Slot, layout: HeadLayout) -> Slot {
-    if layout.has_one_head {
-        return out;
-    }
-    let back = if layout.has_several_sequences { New } else { PassView };
-    k.kernel(Part::Copied, k.form(out), &[out.into()]).d(0, NOTHING, &[back]).put()
 }

@@ -173,7 +173,6 @@ names! {
         Softmax "softmax",
         MaskPadded "mask in numbers, padded",
         MaskInNumbers "mask in numbers",
-        Joined "parts joined",
         LogSumExp "log-sum-exp",
         RandomState "random state",
         LogSoftmax "log-softmax",
