@@ -1,4 +1,4 @@
-//! What a training step asks PyTorch's allocator, as text in the form of recorded traces (tests/traces/README.md).
+//! Traces of training steps as text, in the form of those recorded of PyTorch's allocator (tests/traces/README.md).
 
 use std::collections::HashMap;
 use std::io::{self, Write};

@@ -23,7 +23,7 @@ const LARGE_STEP: u64 = 2 * MIB;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory;
 
-/// What a replay found of the last step.
+/// The most bytes of the last step that a replay found live, and reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replayed {
     /// The most bytes that were live, as `max_memory_allocated` says them.

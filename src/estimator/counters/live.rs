@@ -14,7 +14,7 @@ pub struct Position {
     iteration: u32,
 }
 
-/// What is summed up over events.
+/// A sum that is kept over the events of a trace.
 trait Tally: Clone {
     fn add(&mut self, tensor: TensorId, times: i128);
     /// Becomes what it is if what has changed since `before` comes `times` times.
@@ -124,9 +124,9 @@ impl Peak {
 /// A tensor that is alive, and how many of it: an entry of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alive {
-    /// Which.
+    /// The tensor.
     pub tensor: Tensor,
-    /// Where its rule comes from.
+    /// The source of the tensor's rule.
     pub source: &'static str,
     /// How many are alive.
     pub count: u64,
@@ -135,7 +135,7 @@ pub struct Alive {
 }
 
 impl Alive {
-    /// Who is alive at a peak, the largest first.
+    /// Lists the tensors that are alive at a peak, the largest first.
     pub fn at(trace: &Trace, widths: &Widths, batch: u64, peak: Peak) -> Vec<Self> {
         let mut counts = vec![0_i128; trace.registry.all().count()];
         let _ = walk(trace, &mut counts, |_, position, _| {

@@ -1,4 +1,4 @@
-//! What listens to the tape: the peak of live memory, who is alive then, and PyTorch's caching allocator.
+//! Counters that listen to the tape: the peak of live memory, who is alive then, and PyTorch's caching allocator.
 
 mod caching;
 mod live;
@@ -11,7 +11,7 @@ pub use live::{Alive, Peak};
 use super::operators::{Size, Tensor};
 use super::units::Widths;
 
-/// What PyTorch's allocator rounds every size up to (`kMinBlockSize` in c10/core/AllocatorConfig.h, PyTorch 2.15).
+/// The multiple of bytes to which PyTorch's allocator rounds every size up (`kMinBlockSize` in c10/core/AllocatorConfig.h, PyTorch 2.15).
 const GRAIN: u64 = 512;
 
 /// Bytes of a block for a tensor; none for a tensor that has none.

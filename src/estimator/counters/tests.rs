@@ -1,4 +1,4 @@
-//! What holds for every step that is played.
+//! Properties of every step that is played.
 
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,4 +1,4 @@
-//! What a training program puts around a model: it rewrites blocks, says in what types they compute, and how the step
+//! Training programs around a model: each rewrites blocks, says in what types they compute, and how the step
 //! plays them.
 
 mod adapters;
@@ -27,7 +27,7 @@ pub struct Plan {
     pub micro_batches: u32,
     /// Whether each thread that multiplies keeps the workspaces of cuBLAS and cuBLASLt, as before PyTorch 2.15.
     pub keeps_workspaces: bool,
-    /// What updates the weights.
+    /// The optimizer that updates the weights.
     pub optimizer: Optimizer,
 }
 
