@@ -3,7 +3,8 @@
 // It is preloaded into a Python process so that PyTorch's own CUDA code runs on a machine without a
 // GPU: its dispatcher, its autocast lists, its kernels' workspaces and its caching allocator are the
 // real ones. Only the bottom is missing: `cudaMalloc` hands out addresses that are never backed by
-// memory, kernels are not launched, and what is read back from the device is zero. Sizes and lifetimes
+// memory, kernels are not launched, and what is read back from the device is zero, unless NULLCUDA_KEEP
+// says how large a copy to it may be that comes back as it was. Sizes and lifetimes
 // of tensors do not depend on values, so `torch.cuda.max_memory_allocated` and `max_memory_reserved`
 // say what they would say on a GPU, for code whose shapes do not depend on computed values.
 
@@ -28,6 +29,7 @@ std::mutex guard;
 std::map<uintptr_t, size_t> blocks;  // What cudaMalloc gave out.
 std::map<uintptr_t, size_t> ranges;  // What cuMemAddressReserve gave out.
 std::map<CUmemGenericAllocationHandle, size_t> physical;
+std::map<const void*, std::string> kept;  // What small copies brought, where NULLCUDA_KEEP asks for it.
 size_t used = 0;
 thread_local int current = 0;
 std::atomic<uintptr_t> next_handle{0x1000};
@@ -83,9 +85,25 @@ cudaError_t release(void* address) {
     blocks.erase(place);
     return cudaSuccess;
 }
+bool keeps(size_t size) { return size <= setting("NULLCUDA_KEEP", 0); }
+void keep(const void* to, const void* from, size_t size) {
+    std::lock_guard<std::mutex> lock(guard);
+    kept[to] = std::string(static_cast<const char*>(from), size);
+}
+// What the host wrote there last, if it wrote as much, and zeros otherwise.
+void read_back(void* to, const void* from, size_t size) {
+    std::lock_guard<std::mutex> lock(guard);
+    auto place = kept.find(from);
+    if (place != kept.end() && place->second.size() == size) std::memcpy(to, place->second.data(), size);
+    else std::memset(to, 0, size);
+}
 cudaError_t copy(void* to, const void* from, size_t size) {
-    if (on_device(to)) return cudaSuccess;
-    if (on_device(from)) std::memset(to, 0, size);
+    const bool here = on_device(from);
+    if (on_device(to)) {
+        if (!here && keeps(size)) keep(to, from, size);
+        return cudaSuccess;
+    }
+    if (here) read_back(to, from, size);
     else std::memmove(to, from, size);
     return cudaSuccess;
 }

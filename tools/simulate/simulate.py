@@ -43,11 +43,11 @@ def join_nobody(rank, world):
     torch.cuda.set_device(0)
 
 
-def last_peak(step):
+def last_peak(step, steps=STEPS):
     """The counters of PyTorch's allocator over the last of a few steps."""
     import torch
 
-    for _ in range(STEPS):
+    for _ in range(steps):
         torch.cuda.reset_peak_memory_stats()
         step()
     return {"peak_bytes": {"total": torch.cuda.max_memory_allocated()}, "reserved_bytes": torch.cuda.max_memory_reserved()}

@@ -12,7 +12,7 @@ sequence at a time, at the beginning and the end of a step, where the peak never
 
 import contextlib
 
-from simulate import hugging_face_scenario, main, measure_peak
+from simulate import hugging_face_scenario, last_peak, main, measure_peak
 
 PRECISIONS = ("fp32", "amp", "bf16")
 T5 = {"model": "t5-base", "batch": 8, "sequence": 512, "source": 512}
@@ -49,6 +49,8 @@ CASES = [
     {**MODERN, "precision": "amp", "ckpt": True},
     {**MODERN, "precision": "bf16", "batch": 2, "sequence": 8192},
 ]
+# What T5, and the others, call the layers of their two stacks.
+LAYERS = ("num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers")
 # The rest of a question where the catalogue has no row of the model.
 OWN = {
     "modernbert-base": "hidden=768&layers=22&heads=12&kv=12&head_dim=64&ffn=1152&vocab=50368&tied=on&mlp=gated&norm=layernorm&norms=2"
@@ -66,6 +68,8 @@ def scenario(case):
     if "source" in case:
         # A T5 that is made and not loaded has one matrix for both ends, whatever its file says.
         asked |= {"source": case["source"], "tied": "on"}
+        if "layers" in case:
+            asked["enc_layers"] = case["layers"]
     if case["model"] == "modernbert-base":
         # Its loss casts all logits to fp32 (`ForMaskedLMLoss`), which BERT’s does not.
         asked["loss"] = "plain"
@@ -96,6 +100,9 @@ def build(run):
     kind = transformers.AutoModelForSpeechSeq2Seq if fields["model_type"] == "whisper" else transformers.AutoModelForSeq2SeqLM
     config = transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
     config.use_cache = False
+    for name in LAYERS if run["layers"] else ():
+        if hasattr(config, name):
+            setattr(config, name, run["layers"])
     for name in [name for name in vars(config) if name.endswith(("dropout", "dropout_rate", "layerdrop"))]:
         setattr(config, name, 0.0 if name.endswith("layerdrop") else run["dropout"])
     config._attn_implementation = "eager" if run["attn"] == "eager" else "sdpa"
@@ -146,8 +153,8 @@ def run(case):
     else:
         given = {"input_ids": tokens(case["source"])}
     autocast = torch.autocast("cuda", dtype=torch.bfloat16) if run["precision"] == "amp" else contextlib.nullcontext()
-    for _ in range(2):
-        torch.cuda.reset_peak_memory_stats()
+
+    def step():
         with autocast:
             output = model(**given, labels=labels)
         loss = output.loss
@@ -157,7 +164,8 @@ def run(case):
         loss = None
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-    return {"peak_bytes": {"total": torch.cuda.max_memory_allocated()}, "reserved_bytes": torch.cuda.max_memory_reserved()}
+
+    return last_peak(step, 2)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Runs Hugging Face models, with adapters or without, under PyTorch's FSDP of either generation, as rank 0.
+"""Runs Hugging Face models, with adapters or without, under PyTorch's FSDP of either generation or its DDP, as rank 0.
 
     python3 tools/simulate/with_fsdp.py --segments fixed --out tests/vectors/cuda_parallel.json
     python3 tools/simulate/with_fsdp.py --case '{"model": "mistral-7b", "batch": 2, "sequence": 4096, "ckpt": true, "world": 2}'
 
 It needs what tools/measure_peak.py needs and the GPU of tools/nullcuda. A case says what a run of
-tools/measure_peak.py says; "precision": "amp" becomes FSDP's own mixed precision.
+tools/measure_peak.py says; "precision": "amp" becomes FSDP's own mixed precision, and autocast under DDP. Gradients are
+summed behind each micro-batch.
 """
 
 import contextlib
 import functools
+import os
 
 from simulate import hugging_face_scenario, join_nobody, last_peak, main, measure_peak
 
@@ -19,6 +21,8 @@ DEFAULTS = {
     "reduce": "fp32", "reshard": True,
     # Whether the forward pass runs under autocast too, and whether embedding and head are units of their own.
     "autocast": False, "apart": False,
+    # Whether gradients under DDP are views of its buckets.
+    "views": False,
 }
 MISTRAL = {"model": "mistral-7b", "batch": 2, "sequence": 4096, "ckpt": True, "world": 2}
 LLAMA = {"model": "llama-3.1-8b", "batch": 2, "sequence": 4096, "precision": "amp", "ckpt": True}
@@ -39,6 +43,8 @@ def scenario(case):
     """The case in the words of a link."""
     asked, run = hugging_face_scenario(case)
     case = {**DEFAULTS, **case}
+    if case["impl"] == "ddp":
+        return asked | {"gpus": case["world"], "zero": 0}
     asked |= {"gpus": case["world"], "zero": 3}
     if run["precision"] == "amp":
         asked["precision"] = "mixed"
@@ -51,6 +57,13 @@ def is_trained_leaf(module):
     """The condition under which peft gives a module to FSDP by itself (peft.utils.other.fsdp_auto_wrap_policy)."""
     weight = getattr(module, "weight", None)
     return not list(module.children()) and weight is not None and weight.requires_grad
+
+
+def blocks_of(model):
+    """The layers of a model: its first list of modules, whatever the family calls it."""
+    import torch
+
+    return next(module for module in model.modules() if isinstance(module, torch.nn.ModuleList))
 
 
 def second(model, blocks, case, mixed):
@@ -96,8 +109,31 @@ def first(model, blocks, case, mixed):
     )
 
 
+def replicated(model, blocks, case, mixed):
+    """DDP. Its reducer reads back the order of its buckets, which it has just written."""
+    import torch
+
+    os.environ["NULLCUDA_KEEP"] = "65536"
+    # It compares numbers that the other ranks would have sent.
+    torch.nn.parallel.distributed._verify_param_shape_across_processes = lambda *_: None
+    made = torch.nn.parallel.DistributedDataParallel(model, device_ids=[0], gradient_as_bucket_view=case["views"])
+
+    def mean(_, bucket):
+        """What the reducer does itself, with a future that has the bucket: that of the fake group has no tensor."""
+        future = torch.futures.Future(devices=[torch.device("cuda", 0)])
+        future.set_result(bucket.buffer().div_(case["world"]))
+        return future
+
+    made.register_comm_hook(None, mean)
+    return made
+
+
+def on_forward():
+    """Called before each forward pass: for who watches a run."""
+
+
 def run(case):
-    """Three steps under FSDP."""
+    """Three steps under FSDP or DDP."""
     import torch
 
     run = hugging_face_scenario(case)[1]
@@ -106,19 +142,26 @@ def run(case):
     measure_peak.unpack_nothing()
     model = measure_peak.build(run, "cuda")
     inner = model.get_base_model() if run["base"] else model
-    model = {"fsdp1": first, "fsdp2": second}[case["impl"]](model, inner.model.layers, case, run["precision"] == "amp")
+    wrapped = {"fsdp1": first, "fsdp2": second, "ddp": replicated}[case["impl"]]
+    amp = run["precision"] == "amp"
+    model = wrapped(model, blocks_of(inner), case, amp)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=1e-5, fused=True)
     torch.cuda.empty_cache()
     tokens = torch.zeros(run["batch"], run["sequence"], dtype=torch.long, device="cuda")
-    autocast = torch.autocast("cuda", dtype=torch.bfloat16) if case["autocast"] else contextlib.nullcontext()
+    casts = case["autocast"] or amp and case["impl"] == "ddp"
+    autocast = torch.autocast("cuda", dtype=torch.bfloat16) if casts else contextlib.nullcontext()
 
     def step():
-        with autocast:
-            output = model(input_ids=tokens, labels=tokens)
-        loss = output.loss
-        del output
-        loss.backward()
+        for _ in range(run["accum"]):
+            # The loss would stay alive with the next pass.
+            loss = None
+            on_forward()
+            with autocast:
+                output = model(input_ids=tokens, labels=tokens)
+            loss = output.loss
+            del output
+            loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 

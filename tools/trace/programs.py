@@ -1,4 +1,5 @@
-"""Rows of record.py that other programs run: each function here takes the row and the recorder and names its packages.
+"""Rows of record.py that other programs run. Each function here takes the row and the recorder, and says its scenario in
+the words of a link and its packages.
 
 The marks of a row are put where the program itself calls what they name."""
 
@@ -10,13 +11,14 @@ import simulate
 from record import STEPS
 
 
-def mark_calls(recorder, owner, name, label):
-    """Puts a mark before each call of a method of a class or of an object."""
+def mark_calls(recorder, owner, name, label, counts=lambda *_, **__: True):
+    """Puts a mark before each call of a method of a class or of an object that counts."""
     method = getattr(owner, name)
 
     @functools.wraps(method)
     def marked(*arguments, **named):
-        recorder.mark(label)
+        if counts(*arguments, **named):
+            recorder.mark(label)
         return method(*arguments, **named)
 
     setattr(owner, name, marked)
@@ -53,22 +55,50 @@ def take_steps(recorder, step):
         recorder.end_step()
 
 
-def fsdp(case, recorder):
-    """tools/simulate/with_fsdp.py, FSDP of either generation."""
-    import with_fsdp
+def watch(script, recorder):
+    """Has a script of tools/simulate mark its steps. One that has micro-batches says itself where each begins."""
+    says = hasattr(script, "on_forward")
+    if says:
+        script.on_forward = lambda: recorder.mark("forward")
 
-    def last_peak(step):
+    def last_peak(step, *_):
         mark_steps(recorder)
 
         def marked():
-            recorder.mark("forward")
+            if not says:
+                recorder.mark("forward")
             step()
 
         take_steps(recorder, marked)
 
-    with_fsdp.last_peak = last_peak
+    script.last_peak = last_peak
+
+
+def fsdp(case, recorder):
+    """tools/simulate/with_fsdp.py, FSDP of either generation and DDP."""
+    import with_fsdp
+
+    watch(with_fsdp, recorder)
     with_fsdp.run(case)
-    return ["torch"]
+    return with_fsdp.scenario(case), ["torch"]
+
+
+def lengths(case, recorder):
+    """tools/simulate/with_lengths.py, sequences of several lengths."""
+    import with_lengths
+
+    watch(with_lengths, recorder)
+    with_lengths.run(case)
+    return with_lengths.scenario(case), ["transformers"]
+
+
+def encoders(case, recorder):
+    """tools/simulate/with_encoders.py, encoders with decoders."""
+    import with_encoders
+
+    watch(with_encoders, recorder)
+    with_encoders.run(case)
+    return with_encoders.scenario(case), ["transformers"]
 
 
 def deepspeed(case, recorder):
@@ -78,20 +108,54 @@ def deepspeed(case, recorder):
     def last_peak(step):
         from deepspeed import DeepSpeedEngine
 
-        for name, label in (("forward", "forward"), ("backward", "backward"), ("step", "optimizer")):
-            mark_calls(recorder, DeepSpeedEngine, name, label)
+        for name in ("forward", "backward"):
+            mark_calls(recorder, DeepSpeedEngine, name, name)
+        # Behind the other micro-batches it steps nothing.
+        mark_calls(recorder, DeepSpeedEngine, "step", "optimizer", lambda engine: engine.is_gradient_accumulation_boundary())
         take_steps(recorder, step)
 
     with_deepspeed.last_peak = last_peak
     with_deepspeed.run(case)
-    return ["deepspeed"]
+    return with_deepspeed.scenario(case), ["deepspeed"]
+
+
+def grpo(case, recorder):
+    """tools/simulate/with_trl.py, the passes of trl's GRPOTrainer: the scoring ones and the first trained one are one part."""
+    import with_trl
+
+    case = {"task": "grpo", **case}
+    watch(with_trl, recorder)
+    with_trl.run(case)
+    return with_trl.scenario(case), ["trl"]
 
 
 def dpo(case, recorder):
     """tools/simulate/with_trl.py, trl's DPOTrainer."""
-    import transformers
     import trl
+
+    return trained(trl, "DPOTrainer", {"task": "dpo", **case}, recorder)
+
+
+def reward(case, recorder):
+    """tools/simulate/with_trl.py, trl's RewardTrainer."""
+    import trl
+
+    return trained(trl, "RewardTrainer", {"task": "reward", **case}, recorder)
+
+
+def distil(case, recorder):
+    """tools/simulate/with_trl.py, trl's GKDTrainer."""
+    from trl.experimental import gkd
+
+    return trained(gkd, "GKDTrainer", {"task": "distil", **case}, recorder)
+
+
+def trained(package, name, case, recorder):
+    """A trainer of trl, in the place of which its package gets one that marks its steps."""
+    import transformers
     import with_trl
+
+    kind = getattr(package, name)
 
     class Steps(transformers.TrainerCallback):
         def on_step_begin(self, *_, **__):
@@ -103,17 +167,19 @@ def dpo(case, recorder):
         def on_step_end(self, *_, **__):
             recorder.end_step()
 
-    class DPOTrainer(trl.DPOTrainer):
+    class Trainer(kind):
         def train(self):
             self.args.max_steps = STEPS
             self.add_callback(Steps())
             return super().train()
 
+    # Scripts read what else is defined beside it.
+    Trainer.__module__ = kind.__module__
     mark_steps(recorder)
-    mark_calls(recorder, DPOTrainer, "compute_loss", "forward")
-    trl.DPOTrainer = DPOTrainer
-    with_trl.run({"task": "dpo", **case})
-    return ["trl"]
+    mark_calls(recorder, Trainer, "compute_loss", "forward")
+    setattr(package, name, Trainer)
+    with_trl.run(case)
+    return with_trl.scenario(case), ["trl"]
 
 
 def pipeline(case, recorder):
@@ -123,7 +189,8 @@ def pipeline(case, recorder):
 
     rank, stages = case["rank"], case["stages"]
     first, last = rank == 0, rank == stages - 1
-    run = measure_peak.complete({key: value for key, value in case.items() if key not in ("rank", "stages", "microbatches")})
+    asked, run = simulate.hugging_face_scenario(case)
+    asked |= {"gpus": stages, "pp": stages, "layers": stages * run["layers"], "accum": case["microbatches"]}
     simulate.join_nobody(rank, stages)
     whole = measure_peak.build(run, "cuda")
 
@@ -175,4 +242,4 @@ def pipeline(case, recorder):
         optimizer.zero_grad(set_to_none=True)
 
     take_steps(recorder, step)
-    return ["torch"]
+    return asked, ["torch"]

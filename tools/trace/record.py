@@ -16,7 +16,6 @@ import argparse
 import contextlib
 import gc
 import gzip
-import importlib.metadata
 import json
 import os
 import pathlib
@@ -26,6 +25,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools" / "simulate")]
 import measure_peak  # noqa: E402
+import simulate  # noqa: E402
 from rows import ROWS  # noqa: E402
 
 # Optimizer steps of a row.
@@ -35,7 +35,7 @@ TRACES = ROOT / "tests" / "traces"
 # Whose frames a stack is named by.
 SHOWN = (
     "/transformers/", "/peft/", "/torch/optim/", "/torch/utils/checkpoint.py", "/tools/measure_peak.py", "/tools/simulate/", "/tools/trace/",
-    "/trl/", "/deepspeed/", "/torch/distributed/fsdp/", "/torch/distributed/pipelining/",
+    "/trl/", "/deepspeed/", "/torch/distributed/fsdp/", "/torch/distributed/pipelining/", "/torch/nn/parallel/",
 )
 
 
@@ -175,18 +175,17 @@ def record(name, row, out):
 
         programs.mark_empty_caches(recorder)
         case = {key: value for key, value in row.items() if key != "with"}
-        packages = getattr(programs, row["with"])(case, recorder)
-        versions = ", ".join(f"{package} {importlib.metadata.version(package)}" for package in packages)
-        said = {**row, "program": versions}
-        question = {}
+        scenario, packages = getattr(programs, row["with"])(case, recorder)
+        said = {**row, "program": simulate.program_of(packages)}
+        question = simulate.link_of(scenario)
     else:
         run = measure_peak.complete(row)
         train(run, recorder)
         said = measure_peak.said(run) | ({"override": run["override"]} if "override" in run else {})
-        question = {"question": measure_peak.without_libraries(measure_peak.question_of(run))}
+        question = measure_peak.without_libraries(measure_peak.question_of(run))
     lines = list(recorder.lines())
     head = {
-        "run": said, **question, "torch": torch.__version__, "transformers": transformers.__version__,
+        "run": said, "question": question, "torch": torch.__version__, "transformers": transformers.__version__,
         "capability": int("%d%d" % torch.cuda.get_device_capability()), "steps": STEPS, "peaks": recorder.peaks,
     }
     assert len(recorder.peaks) == STEPS, recorder.peaks

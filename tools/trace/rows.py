@@ -75,6 +75,8 @@ ROWS = {
     "dpo-amp": {"with": "dpo", "model": "tinyllama-1.1b", "batch": 1, "sequence": 1024, "layers": 2, "precision": "amp"},
     "fsdp2-amp-ckpt": {"with": "fsdp", "impl": "fsdp2", "world": 8, **SHARDED},
     "fsdp1-amp-ckpt": {"with": "fsdp", "impl": "fsdp1", "world": 8, **SHARDED},
+    "ddp-amp": {"with": "fsdp", "impl": "ddp", "world": 8, **LLAMA, "precision": "amp"},
+    "ddp-bf16-view-accum": {"with": "fsdp", "impl": "ddp", "world": 8, **LARGE, "views": True, "accum": 2},
     "deepspeed-2": {"with": "deepspeed", "stage": 2, "world": 8, **LLAMA},
     "deepspeed-3-ckpt": {"with": "deepspeed", "stage": 3, "world": 8, **LLAMA, "ckpt": True},
     "pipeline-first": {"with": "pipeline", "rank": 0, **STAGE},
