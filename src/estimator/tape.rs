@@ -14,7 +14,7 @@ use super::units::Width;
 
 pub use super::counters::{Alive, OutOfMemory, Peak, Replayed};
 pub use super::models::NotCounted;
-pub use super::operators::{Kind, Part, Place, Tensor};
+pub use super::operators::{Kind, Part, Place, Stream, Tensor};
 pub use super::step::{Event, Moment};
 pub use super::units::DType;
 

@@ -1,11 +1,12 @@
-//! PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp, 2.15) for one stream, on a trace that is played in
-//! full: which bytes are live, rests that are not split off among them, and which are reserved.
+//! PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp, 2.15) on a trace that is played in full: which bytes are
+//! live, rests that are not split off among them, and which are reserved. What one stream frees is given to that stream alone.
 
 use std::collections::BTreeSet;
 
 use super::blocks;
 use crate::estimator::choice::Segments;
 use crate::estimator::counters::GRAIN;
+use crate::estimator::operators::Stream;
 use crate::estimator::step::{Event, Moment, Trace};
 use crate::estimator::units::{Width, Widths};
 
@@ -14,6 +15,8 @@ const MIB: u64 = 1 << 20;
 const SMALL: u64 = MIB;
 /// `kSmallBuffer`, `kLargeBuffer`: what either pool gets from the driver at once, or a page of a growing segment.
 const BUFFERS: [u64; 2] = [2 * MIB, 20 * MIB];
+/// A small and a large one for each stream.
+const POOLS: usize = 2 * Stream::COUNT;
 /// `kMinLargeAlloc`: from here a segment is as large as its first block.
 const LARGE: u64 = 10 * MIB;
 /// `kRoundLarge`: in multiples of this.
@@ -30,6 +33,11 @@ pub struct Replayed {
     pub live: u64,
     /// The most bytes that were reserved, as `max_memory_reserved` says them.
     pub reserved: u64,
+}
+
+/// What a pool gets from the driver at once.
+const fn buffer(pool: usize) -> u64 {
+    BUFFERS[pool % 2]
 }
 
 /// A block by its number.
@@ -73,10 +81,10 @@ pub struct Caching {
     blocks: Vec<Block>,
     /// Numbers of blocks that are no more.
     spare: Vec<Number>,
-    /// Free blocks: small ones, large ones.
-    pools: [Pool; 2],
-    /// The last block of the growing segment of either pool.
-    tails: [Option<Number>; 2],
+    /// Free blocks of each stream: small ones, large ones.
+    pools: [Pool; POOLS],
+    /// The last block of the growing segment of each pool.
+    tails: [Option<Number>; POOLS],
     next_address: u64,
 }
 
@@ -92,7 +100,7 @@ impl Caching {
             blocks: Vec::new(),
             spare: Vec::new(),
             pools: Default::default(),
-            tails: [None; 2],
+            tails: [None; POOLS],
             next_address: 0,
         }
     }
@@ -106,6 +114,7 @@ impl Caching {
         limit: u64,
     ) -> Result<Replayed, OutOfMemory> {
         let sizes = blocks(trace.registry.all().map(|(tensor, _)| tensor), &widths.with(Width::Batch, batch));
+        let streams: Vec<_> = trace.registry.all().map(|(tensor, _)| tensor.stream()).collect();
         let begin = trace.last_step();
         let (mut caching, mut numbers) = (Self::new(segments, limit), vec![Number::MAX; trace.storages]);
         for (position, event) in trace.events.iter().enumerate() {
@@ -115,7 +124,7 @@ impl Caching {
             }
             match *event {
                 Event::Allocate(tensor, storage) if sizes[tensor.index()] > 0 => {
-                    numbers[storage.0 as usize] = caching.allocate(sizes[tensor.index()])?;
+                    numbers[storage.0 as usize] = caching.allocate(sizes[tensor.index()], streams[tensor.index()])?;
                 }
                 Event::Free(tensor, storage) if sizes[tensor.index()] > 0 => {
                     caching.free(numbers[storage.0 as usize]);
@@ -129,8 +138,9 @@ impl Caching {
     }
 
     /// `malloc`: the smallest free block that is large enough, or more from the driver; what is left over is split off.
-    fn allocate(&mut self, size: u64) -> Result<Number, OutOfMemory> {
-        let pool = usize::from(size > SMALL);
+    fn allocate(&mut self, size: u64, stream: Stream) -> Result<Number, OutOfMemory> {
+        let is_large = size > SMALL;
+        let pool = 2 * stream as usize + usize::from(is_large);
         let number = match self.pools[pool].take(size, self.tails[pool]) {
             Some(number) => number,
             None if self.segments == Segments::Fixed => self.get_segment(size, pool)?,
@@ -138,7 +148,7 @@ impl Caching {
         };
         let rest = self.blocks[number as usize].size - size;
         // `should_split`.
-        let splits = if pool == 0 || self.segments == Segments::Expandable { rest >= GRAIN } else { rest > SMALL };
+        let splits = if !is_large || self.segments == Segments::Expandable { rest >= GRAIN } else { rest > SMALL };
         if splits {
             self.split(number, size, rest);
         }
@@ -197,7 +207,7 @@ impl Caching {
 
     /// `alloc_block`: a segment of its own, of `get_allocation_size`.
     fn get_segment(&mut self, size: u64, pool: usize) -> Result<Number, OutOfMemory> {
-        let segment = if size < LARGE { BUFFERS[pool] } else { size.next_multiple_of(LARGE_STEP) };
+        let segment = if size < LARGE { buffer(pool) } else { size.next_multiple_of(LARGE_STEP) };
         if self.reserved.saturating_add(segment) > self.limit {
             self.give_back();
         }
@@ -212,7 +222,7 @@ impl Caching {
     fn grow(&mut self, size: u64, pool: usize) -> Result<Number, OutOfMemory> {
         let end = self.tails[pool].filter(|&tail| self.blocks[tail as usize].is_free);
         let there = end.map_or(0, |tail| self.blocks[tail as usize].size);
-        let more = (size - there).next_multiple_of(BUFFERS[pool]);
+        let more = (size - there).next_multiple_of(buffer(pool));
         self.reserve(more)?;
         if let Some(tail) = end {
             self.remove(tail);
@@ -222,7 +232,7 @@ impl Caching {
         let before = self.tails[pool];
         let address = match before {
             Some(tail) => self.blocks[tail as usize].address + self.blocks[tail as usize].size,
-            None => (pool as u64) << 62,
+            None => (pool as u64) << 60,
         };
         let number = self.make(Block { size: more, address, pool, is_free: true, before, after: None });
         before.into_iter().for_each(|tail| self.blocks[tail as usize].after = Some(number));
@@ -243,7 +253,7 @@ impl Caching {
     /// `release_cached_blocks`: segments in which nothing is used go back to the driver.
     fn give_back(&mut self) {
         if self.segments == Segments::Expandable {
-            return (0..2).for_each(|pool| self.unmap(pool));
+            return (0..POOLS).for_each(|pool| self.unmap(pool));
         }
         let Self { pools, blocks, spare, reserved, .. } = self;
         for pool in pools {
@@ -263,7 +273,7 @@ impl Caching {
     fn unmap(&mut self, pool: usize) {
         let Some(tail) = self.tails[pool].filter(|&tail| self.blocks[tail as usize].is_free) else { return };
         let Block { size, before, .. } = self.blocks[tail as usize];
-        let pages = size / BUFFERS[pool] * BUFFERS[pool];
+        let pages = size / buffer(pool) * buffer(pool);
         self.remove(tail);
         self.reserved -= pages;
         self.blocks[tail as usize].size -= pages;

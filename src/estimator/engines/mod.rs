@@ -1,22 +1,26 @@
 //! Training programs around a model: each rewrites blocks, says in what types they compute, and how the step
 //! plays them.
 
+mod acts;
 mod adapters;
+mod data_parallel;
 mod optimizers;
 mod quantized;
 
-pub use optimizers::{Act, Name, Optimizer, Update};
+pub use acts::{Act, Hook, Name, Unit};
+pub use data_parallel::{DataParallel, Fsdp2, Place as UnitPlace};
+pub use optimizers::{Optimizer, Update};
 
 use crate::estimator::choice::{
     Adapter, AdapterTargets, AdapterType, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method, Offload, Precision,
-    Recomputation, TaskKind, Unquantized,
+    Recomputation, TaskKind, Unquantized, ZeroStage,
 };
-use crate::estimator::models::{Call, Model, NotCounted, network};
-use crate::estimator::operators::{Place, Types};
+use crate::estimator::models::{Block, Call, Model, NotCounted, network};
+use crate::estimator::operators::{Form, Place, Types};
 use crate::estimator::scenario::{Recipe, Scenario};
-use crate::estimator::units::{DType, Width};
+use crate::estimator::units::{DType, Shape, Width};
 
-/// A training program on one device.
+/// A training program, as one of its devices runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// In what types it computes.
@@ -29,6 +33,8 @@ pub struct Plan {
     pub keeps_workspaces: bool,
     /// The optimizer that updates the weights.
     pub optimizer: Optimizer,
+    /// How it shares the training with other devices.
+    pub data_parallel: DataParallel,
 }
 
 /// The model of a scenario as its training program runs it, and that program.
@@ -66,20 +72,63 @@ pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
     let kept_workspace = scenario.device.workspace.get() as u64;
     let workspace = if kept_workspace > 0 { kept_workspace } else { cublas_workspace(scenario.device.capability) };
     model.widths = model.widths.with(Width::CublasWorkspace, workspace);
+    let data_parallel = data_parallel(scenario)?;
+    if let DataParallel::Fsdp2(fsdp) = data_parallel
+        && fsdp.stored != fsdp.gathered
+    {
+        // `output_dtype` of `MixedPrecisionPolicy`.
+        model.output = Some(Block::cast(Place::Loss, Form::new(model.loss, Shape::ONE), dtype));
+        model.loss = dtype;
+    }
     let plan = Plan {
         types: Types {
             weights: dtype,
             // bitsandbytes packs 16-bit matrices; what it leaves is cast afterwards (`prepare_model_for_kbit_training` of
             // peft 0.21.2).
-            loaded: if recipe.adapter == Adapter::Qlora { DType::Half } else { dtype },
+            loaded: match data_parallel {
+                _ if recipe.adapter == Adapter::Qlora => DType::Half,
+                DataParallel::Fsdp2(fsdp) => fsdp.stored,
+                DataParallel::Alone => dtype,
+            },
             autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half),
         },
         has_checkpoints,
         micro_batches: recipe.micro_batches,
         keeps_workspaces: kept_workspace > 0,
         optimizer: Optimizer::of(recipe.optimizer, recipe.step)?,
+        data_parallel,
     };
     Ok((model, plan))
+}
+
+/// How a scenario's devices share the training.
+fn data_parallel(scenario: &Scenario) -> Result<DataParallel, NotCounted> {
+    let Scenario { recipe, cluster, .. } = scenario;
+    if cluster.gpus == 1 {
+        return Ok(DataParallel::Alone);
+    }
+    let is_mixed = recipe.precision == Precision::Mixed;
+    let has_other_axes = cluster.tensor_parallel > 1 || cluster.pipeline_parallel > 1 || cluster.context_parallel > 1;
+    let reshards = match cluster.reshard {
+        0 => true,
+        1 => false,
+        _ => return Err(NotCounted::SeveralGpus),
+    };
+    if has_other_axes
+        || cluster.zero != ZeroStage::Stage3
+        || recipe.adapter != Adapter::None
+        || !(is_mixed || recipe.precision == Precision::PureBf16)
+    {
+        return Err(NotCounted::SeveralGpus);
+    }
+    let wide = if is_mixed { DType::Single } else { DType::Half };
+    Ok(DataParallel::Fsdp2(Fsdp2 {
+        devices: u64::from(cluster.gpus),
+        stored: wide,
+        gathered: DType::Half,
+        reduced: wide,
+        reshards,
+    }))
 }
 
 /// The type of the model's own weights, adapters apart.
@@ -103,12 +152,12 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let is_adapted = recipe.adapter != Adapter::None && recipe.targets == AdapterTargets::All;
     let is_adam = recipe.optimizer == crate::estimator::choice::Optimizer::AdamW;
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
-    let precision = matches!(recipe.precision, Precision::PureBf16 | Precision::Autocast | Precision::Fp32);
+    let precision = matches!(recipe.precision, Precision::PureBf16 | Precision::Autocast | Precision::Fp32)
+        || recipe.precision == Precision::Mixed && cluster.gpus > 1;
     let is_encoder = matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
     let is_loss = is_encoder || recipe.loss == LossHead::Plain;
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
-        (cluster.gpus != 1, NotCounted::SeveralGpus),
         (cluster.engine != Engine::Torch, NotCounted::Engine),
         (scenario.task.kind != TaskKind::Train, NotCounted::Task),
         (scenario.lengths.batching != Batching::Equal, NotCounted::Lengths),

@@ -43,6 +43,8 @@ pub fn encoder(parts: &Parts<'_>) -> Result<Network, NotCounted> {
         layers: parts.equal_layers(layer(parts)),
         shared: 0,
         closing,
+        output: None,
+        keeps_logits: parts.keeps_logits(),
         declares_norm_first: false,
         is_tied: parts.model.tied_embeddings.is_on() && !is_classifier,
         constants: vec![buffer(Place::Positions), buffer(Place::TokenTypes)],
@@ -144,7 +146,7 @@ fn masked_words(parts: &Parts<'_>) -> Block {
     let product = Product::LinearWithOuterBias;
     let logits = block.add(Place::Head, Operator::Linear { x, from: H, to: V, product });
     let declared = &[Place::HeadBias, Place::Transform, Place::TransformNorm, Place::Head];
-    loss(parts, block, logits, labels, &[last]).declaring(declared)
+    loss(block, logits, labels, &[last]).declaring(declared)
 }
 
 /// `BertForSequenceClassification.forward` behind the layers: the pooler, which is a part of the model, and the classes.
@@ -156,7 +158,7 @@ fn classifier(parts: &Parts<'_>) -> Block {
     block.named(&[embedded]);
     let x = parts.dropout(&mut block, Place::Pooler, pooled);
     let logits = block.add(Place::Head, with_bias(x, H, CLASSES));
-    loss(parts, block, logits, labels, &[last, pooled, x])
+    loss(block, logits, labels, &[last, pooled, x])
 }
 
 /// `RobertaForSequenceClassification.forward` behind the layers, whose head has the pooler.
@@ -169,7 +171,7 @@ fn roberta_classifier(parts: &Parts<'_>) -> Block {
     let x = block.add(Place::Pooler, Operator::Tanh { x });
     let x = parts.dropout(&mut block, Place::Pooler, x);
     let logits = block.add(Place::Head, with_bias(x, H, CLASSES));
-    loss(parts, block, logits, labels, &[last])
+    loss(block, logits, labels, &[last])
 }
 
 /// A block that is given the last hidden state, the name of the first, and labels.
@@ -180,9 +182,8 @@ fn closing(parts: &Parts<'_>, labels: Form) -> (Block, [Value; 3]) {
 }
 
 /// The loss of logits, with which names of the function go.
-fn loss(parts: &Parts<'_>, mut block: Block, logits: Value, labels: Value, names: &[Value]) -> Block {
+fn loss(mut block: Block, logits: Value, labels: Value, names: &[Value]) -> Block {
     let loss = block.add(Place::Loss, Operator::CrossEntropy { logits, labels, is_shifted: false });
     block.named(names);
-    let results = parts.kept(loss, logits);
-    block.giving(&results)
+    block.giving(&[loss, logits])
 }

@@ -1,6 +1,7 @@
 //! A function of a model's class as data: operators in order, between arguments and results.
 
 use crate::estimator::operators::{Application, Form, Lowering, Operator, Place, Program, Registry, Types, Value};
+use crate::estimator::units::DType;
 
 /// A function of the model's class: arguments, operators, results.
 #[derive(Clone, Debug)]
@@ -74,6 +75,13 @@ impl Block {
     pub fn declaring(mut self, declared: &'static [Place]) -> Self {
         self.declared = declared;
         self
+    }
+
+    /// A block that casts a value.
+    pub fn cast(place: Place, from: Form, to: DType) -> Self {
+        let (mut block, arguments) = Self::new(&[from]);
+        let result = block.add(place, Operator::To { x: arguments[0], dtype: to });
+        block.giving(&[result])
     }
 
     /// The kernels of the block. A value goes with the operator that reads it last, as a name that is overwritten.

@@ -140,6 +140,8 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         dtype: parts.call.dtype,
         shared: stack.shared.len(),
         closing: parts.closing(&stack),
+        output: None,
+        keeps_logits: parts.keeps_logits(),
         opening: stack.opening,
         layers: stack.layers,
         is_tied: model.tied_embeddings.is_on(),
@@ -303,14 +305,14 @@ impl Parts<'_> {
             logits = block.add(Place::Logits, Operator::Tanh { x: logits });
             logits = block.add(Place::Logits, Operator::Scale { x: logits });
         }
-        let wide = block.add(Place::Logits, Operator::Float { x: logits });
+        let wide = block.add(Place::Logits, Operator::To { x: logits, dtype: DType::Single });
         let loss = block.add(Place::Loss, Operator::CrossEntropy { logits: wide, labels, is_shifted: true });
         block.named(&[x, logits]);
-        block.giving(&self.kept(loss, logits))
+        block.giving(&[loss, logits])
     }
 
-    /// What the training loop keeps of the loss and the logits.
-    pub fn kept(&self, loss: Value, logits: Value) -> Vec<Value> {
-        if self.call.logits == Logits::Kept { vec![loss, logits] } else { vec![loss] }
+    /// Whether the training loop keeps the logits beside the loss.
+    pub fn keeps_logits(&self) -> bool {
+        self.call.logits == Logits::Kept
     }
 }

@@ -49,6 +49,10 @@ pub struct Model {
     pub shared: usize,
     /// From the hidden state, everything else that the opening put out and labels to the loss.
     pub closing: Block,
+    /// What an engine makes of the loss.
+    pub output: Option<Block>,
+    /// Whether the training loop keeps the logits until the step is over; otherwise they go before the backward pass.
+    pub keeps_logits: bool,
     /// Whether the head's matrix is that of the token embedding.
     pub is_tied: bool,
     /// What is kept beside the weights as long as the model is.

@@ -5,6 +5,7 @@
 
 use std::ops::BitOr;
 
+use super::size::Held;
 use super::tensor::{Form, Part, Place, TensorId};
 use crate::estimator::units::Shape;
 
@@ -231,8 +232,23 @@ pub struct Weight {
     pub gradient: TensorId,
     /// Whether it is trained.
     pub is_trained: bool,
+    /// What of it the device holds beside what it gathers.
+    pub held: Held,
     /// To what an engine added it, as peft adds adapters; `None` where it is the model's own.
     pub added: Option<Added>,
+}
+
+impl Weight {
+    /// Its first dimension.
+    pub fn rows(&self) -> Shape {
+        let whole = self.form.shape;
+        match self.sides {
+            Some([rows, columns]) if rows * columns == whole => rows,
+            // A stack of matrices.
+            Some([rows, columns]) => whole / (rows * columns),
+            None => whole,
+        }
+    }
 }
 
 /// To what peft adds an adapter. It makes those of all layers first.

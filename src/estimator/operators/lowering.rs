@@ -1,7 +1,7 @@
 //! A block on its way from operators to kernels.
 
 use super::kernel::{Added, Aside, Conversion, Derivative, Effect, Kernel, Operand, Program, Reads, Slot, Weight};
-use super::size::Size;
+use super::size::{Held, Size};
 use super::tensor::{Form, Part, Place, Registry, Tensor, TensorId};
 use super::{Application, Value};
 use crate::estimator::units::{DType, Shape};
@@ -207,6 +207,7 @@ impl<'r> Lowering<'r> {
             packing: Vec::new(),
             gradient: self.tensor(Part::WeightGradient, Size::Of(form)),
             is_trained,
+            held: Held::Whole,
             added,
         };
         self.program.weights.push(weight);

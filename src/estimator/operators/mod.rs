@@ -27,8 +27,8 @@ pub use kernel::{
 pub use linear::{Adapter, Product};
 pub use lowering::{Lowering, Types};
 pub use norm::Weighting;
-pub use size::{CUBLAS, CUBLASLT, Size};
-pub use tensor::{Form, Kind, Part, Place, Registry, Tensor, TensorId};
+pub use size::{CUBLAS, CUBLASLT, Held, Size, resident_blocks};
+pub use tensor::{Form, Kind, Part, Place, Registry, Stream, Tensor, TensorId};
 
 use crate::estimator::units::{DType, Shape};
 
@@ -151,8 +151,8 @@ pub enum Operator {
     Reshape { x: Value },
     /// Tanh.
     Tanh { x: Value },
-    /// The value in fp32.
-    Float { x: Value },
+    /// The value in a type.
+    To { x: Value, dtype: DType },
     /// The value in the type of another.
     CastLike { x: Value, like: Value },
     /// Cross-entropy of logits; `is_shifted` where the labels are those of the next tokens.
@@ -247,7 +247,7 @@ impl Operator {
             Self::Reshape { .. } => "PyTorch 2.15, derivatives.yaml view",
             Self::Scale { .. } => "PyTorch 2.15, derivatives.yaml mul",
             Self::ScaleByBuffer { .. } => "transformers 5.23.0, modeling_gemma.py GemmaTextScaledWordEmbedding.forward",
-            Self::Float { .. } | Self::CastLike { .. } => "PyTorch 2.15, derivatives.yaml _to_copy",
+            Self::To { .. } | Self::CastLike { .. } => "PyTorch 2.15, derivatives.yaml _to_copy",
             Self::CrossEntropy { .. } => "transformers 5.23.0, loss_utils.py ForCausalLMLoss",
         }
     }
@@ -289,7 +289,7 @@ impl Operator {
             | Self::Reshape { x }
             | Self::OffsetPositions { x }
             | Self::Tanh { x }
-            | Self::Float { x } => vec![x],
+            | Self::To { x, .. } => vec![x],
             Self::SinusoidRows { positions: x, like: y, .. }
             | Self::RotaryPairs { x, rows: y }
             | Self::Multiply { x, y }
@@ -415,7 +415,10 @@ impl Operator {
             Self::Dropout { x } => linear::dropout(to, to.slot(x)),
             Self::Reshape { x } => attention::heads(to, to.slot(x), false),
             Self::Tanh { x } => activation::of_output(to, Part::Tanh, to.slot(x)),
-            Self::Float { x } => loss::to(to, Part::InFp32, to.slot(x), DType::Single),
+            Self::To { x, dtype } => {
+                let part = if dtype == DType::Single { Part::InFp32 } else { Part::ResultCast };
+                loss::to(to, part, to.slot(x), dtype)
+            }
             Self::CastLike { x, like } => loss::to(to, Part::ResultCast, to.slot(x), to.form(to.slot(like)).dtype),
             Self::CrossEntropy { logits, is_shifted: true, .. } => loss::of_next_tokens(to, to.slot(logits)),
             Self::CrossEntropy { logits, labels, .. } => loss::cross_entropy(to, to.slot(logits), to.slot(labels)),

@@ -11,6 +11,11 @@ use crate::estimator::units::{DType, S, Shape, W, Width, Widths};
 const PROCESSORS: u64 = 108;
 const THREADS_PER_PROCESSOR: u64 = 2048;
 
+/// How many blocks of so many threads the device holds at a time.
+pub const fn resident_blocks(threads: u64) -> u64 {
+    PROCESSORS * (THREADS_PER_PROCESSOR / threads)
+}
+
 /// What a product takes from the allocator for cuBLAS: W bytes (`getChosenWorkspaceSize` in
 /// aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 2.15).
 pub const CUBLAS: Size = Size::Library(Library::Cublas);
@@ -34,11 +39,43 @@ const SORTED_ABOVE: u64 = 3072;
 /// Elements from which on bitsandbytes keeps moments at 8 bits.
 const EIGHT_BITS_FROM: u64 = 4096;
 
+/// What of a weight a device holds, and its optimizer updates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Held {
+    /// All of it.
+    Whole,
+    /// One of so many parts of its first dimension, which has `rows`; as many rows as the first part has.
+    Rows {
+        /// Rows of the whole weight.
+        rows: Shape,
+        /// Parts.
+        parts: u64,
+    },
+    /// So many of its elements.
+    Elements(u64),
+}
+
+impl Held {
+    /// How many elements it is of a weight of a form.
+    pub fn elements(self, whole: Form, widths: &Widths) -> u64 {
+        match self {
+            Self::Whole => whole.shape.elements(widths),
+            Self::Rows { rows, parts } => {
+                let row = (whole.shape / rows).elements(widths);
+                rows.elements(widths).div_ceil(parts.max(1)).saturating_mul(row)
+            }
+            Self::Elements(elements) => elements,
+        }
+    }
+}
+
 /// A number of bytes that is known once the widths are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Size {
     /// So many elements of a type.
     Of(Form),
+    /// What a device holds of a weight of so many elements of a type.
+    Held(Form, Held),
     /// The same for every micro-batch.
     Bytes(u64),
     /// The workspace of a library.
@@ -176,6 +213,7 @@ impl Size {
         let sorted = |tokens: Shape, bytes: u64| if n(tokens) > SORTED_ABOVE { bytes } else { 0 };
         match self {
             Self::Of(form) => n(form.shape).saturating_mul(form.dtype.bytes()),
+            Self::Held(form, held) => held.elements(form, widths).saturating_mul(form.dtype.bytes()),
             Self::Bytes(bytes) => bytes,
             Self::Library(Library::Cublas) => n(W),
             Self::Library(Library::CublasLt) => 1 << 20,

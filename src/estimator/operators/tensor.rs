@@ -92,6 +92,7 @@ names! {
         Loss "loss",
         Optimizer "optimizer",
         Libraries "libraries",
+        Unit "weights that are gathered together",
     }
 }
 
@@ -202,6 +203,12 @@ names! {
         Dropped "after dropout",
         Gradient "gradient",
         Workspace "workspace",
+        AllGatherInput "shard, in the type of the gather",
+        AllGatherOutput "gathered shards",
+        GatheredWeight "gathered weight",
+        ReduceInput "gradients on their way to their sum",
+        ReduceOutput "summed gradients",
+        ReduceOutputCast "summed gradients, cast",
     }
 }
 
@@ -216,6 +223,22 @@ names! {
         Batch "batch",
         Temporary "temporary",
     }
+}
+
+/// A CUDA stream of a training program. The allocator gives memory that one stream freed to that stream alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stream {
+    /// The one on which the model runs.
+    Model,
+    /// On which weights are gathered.
+    Gather,
+    /// On which gradients are summed over devices.
+    Reduce,
+}
+
+impl Stream {
+    /// How many there are.
+    pub const COUNT: usize = Self::Reduce as usize + 1;
 }
 
 /// The type of a tensor's elements, and their number.
@@ -254,10 +277,21 @@ impl Tensor {
     /// The kind of memory that it takes.
     pub const fn kind(&self) -> Kind {
         match (self.place, self.part) {
-            (_, Part::Weight | Part::Bias | Part::Buffer | Part::AdapterA | Part::AdapterB | Part::Code) => {
-                Kind::Parameters
+            (
+                _,
+                Part::Weight
+                | Part::Bias
+                | Part::Buffer
+                | Part::AdapterA
+                | Part::AdapterB
+                | Part::Code
+                | Part::AllGatherInput
+                | Part::AllGatherOutput
+                | Part::GatheredWeight,
+            ) => Kind::Parameters,
+            (_, Part::WeightGradient | Part::ReduceInput | Part::ReduceOutput | Part::ReduceOutputCast) => {
+                Kind::Gradients
             }
-            (_, Part::WeightGradient) => Kind::Gradients,
             (
                 _,
                 Part::FirstMoment
@@ -291,6 +325,17 @@ impl Tensor {
             (Place::Head | Place::Logits | Place::Loss, _) => Kind::Logits,
             (_, Part::Gradient | Part::Workspace) => Kind::Temporary,
             _ => Kind::Activations,
+        }
+    }
+}
+
+impl Tensor {
+    /// The stream on which it is asked for.
+    pub const fn stream(&self) -> Stream {
+        match self.part {
+            Part::AllGatherInput | Part::AllGatherOutput => Stream::Gather,
+            Part::ReduceOutput | Part::ReduceOutputCast => Stream::Reduce,
+            _ => Stream::Model,
         }
     }
 }

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 
 pub use tape::{Event, Moment};
 
-use crate::estimator::engines::{Act, Name, Plan, Update};
+use crate::estimator::engines::{Act, DataParallel, Hook, Name, Plan, Unit, UnitPlace, Update};
 use crate::estimator::models::{Block, Model, tokens};
 use crate::estimator::operators::{
     Added, CUBLAS, CUBLASLT, Part, Place, Program, Registry, Size, Tensor, TensorId, Weight,
 };
-use tape::{Instance, KeptWorkspace, Repeated, Storage, Tape, Value};
+use tape::{Call, Instance, KeptWorkspace, Repeated, Storage, Tape, Value};
 
 /// Whether equal layers in a row are played in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ struct Stage<'p> {
     instances: Vec<Instance<'p>>,
     /// What the optimizer does with each weight of each of them.
     updates: Vec<&'p [Update]>,
+    /// What the engine does with the weights of each of them; those of the first and the last block are one unit.
+    units: Vec<Unit>,
     times: u32,
 }
 
@@ -72,6 +74,7 @@ struct Programs {
     opening: [Lowered; 1],
     layers: Vec<Vec<Lowered>>,
     closing: [Lowered; 1],
+    output: Option<Program>,
 }
 
 /// A weight in its place.
@@ -85,16 +88,14 @@ struct Own<'p> {
 /// Plays steps of a model as its training program runs it.
 pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let mut registry = Registry::default();
-    let mut lower = |block: &Block| {
-        let program = block.lower(&mut registry, plan.types);
-        let updates = program.weights.iter().map(|weight| plan.optimizer.update(weight, &mut registry)).collect();
-        Lowered { program, updates }
-    };
-    let programs = Programs {
-        opening: [lower(&model.opening)],
-        layers: model.layers.iter().map(|run| run.period.iter().map(&mut lower).collect()).collect(),
-        closing: [lower(&model.closing)],
-    };
+    let programs = Programs::of(model, plan, &mut registry);
+    let root = programs.root(model, &registry);
+    let root = plan.data_parallel.unit(
+        UnitPlace { weights: &root, before: programs.last_layer().as_deref(), is_root: true },
+        &model.widths,
+        &mut registry,
+    );
+    let stages = stages(model, plan, &programs, &mut registry, depth);
     let mut own = |place, part, size, source| registry.id(Tensor { place, part, size }, source);
     let source = "the training loop";
     let ids = own(Place::Batch, Part::Ids, Size::Of(tokens()), source);
@@ -103,14 +104,21 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let labels = model.labels.map(|form| own(Place::Batch, Part::Labels, Size::Of(form), source));
     let constants = model.constants.iter();
     let constants: Vec<_> = constants.map(|tensor| own(tensor.place, tensor.part, tensor.size, source)).collect();
-    let stages = stages(model, &programs, &registry, depth);
     let count = stages.iter().flat_map(|stage| &stage.instances).map(|instance| instance.weights.len()).sum();
+    let output = programs.output.as_ref().map(|program| Instance { program, weights: Vec::new() });
     let mut play = Play {
         tape: Tape::new(count),
         model,
         plan,
         stages: &stages,
-        names: [None; Name::COUNT],
+        output: output.as_ref(),
+        kept_results: Vec::new(),
+        root: &root,
+        calls: Vec::new(),
+        names: Default::default(),
+        unit_names: stages.iter().map(|stage| vec![Names::default(); stage.units.len()]).collect(),
+        root_names: Names::default(),
+        whole: vec![Vec::new(); count],
         listed: Vec::new(),
         renewed: vec![None; count],
         shared: Vec::new(),
@@ -118,6 +126,7 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
 
     play.build(&constants);
     play.add_adapters();
+    play.each_unit(Hook::Wrap);
     play.tape.mark(Moment::Loaded);
     let ids = Value { storage: play.tape.allocate(ids), node: None };
     let labels = labels.map_or(ids, |labels| Value { storage: play.tape.allocate(labels), node: None });
@@ -136,40 +145,100 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         play.tape.mark(Moment::Update);
         play.update(is_steady || step > 0, false);
         play.each_weight(|play, own| play.tape.zero_gradient(own.number));
+        play.each_unit(Hook::ZeroGradients);
+        play.release_results();
         play.tape.mark(Moment::End);
     }
     let (events, storages) = play.tape.finish();
     Trace { registry, events, storages }
 }
 
+impl Programs {
+    /// Every block of a model, with what the optimizer does with its weights as this device holds them.
+    fn of(model: &Model, plan: &Plan, registry: &mut Registry) -> Self {
+        let updates = |weights: &[&Weight], registry: &mut Registry| {
+            let held = plan.data_parallel.held(weights);
+            held.iter().map(|weight| plan.optimizer.update(weight, registry)).collect::<Vec<_>>()
+        };
+        let mut layer = |block: &Block| {
+            let program = block.lower(registry, plan.types);
+            let updates = updates(&program.weights.iter().collect::<Vec<_>>(), registry);
+            Lowered { program, updates }
+        };
+        let layers = model.layers.iter().map(|run| run.period.iter().map(&mut layer).collect()).collect();
+        let [opening, closing] = [&model.opening, &model.closing].map(|block| block.lower(registry, plan.types));
+        let mut updates = updates(&opening.weights.iter().chain(&closing.weights).collect::<Vec<_>>(), registry);
+        let last = updates.split_off(opening.weights.len());
+        Self {
+            opening: [Lowered { program: opening, updates }],
+            layers,
+            closing: [Lowered { program: closing, updates: last }],
+            output: model.output.as_ref().map(|block| block.lower(registry, plan.types)),
+        }
+    }
+
+    /// The weights of the first and the last block, a tied head's once.
+    fn root(&self, model: &Model, registry: &Registry) -> Vec<&Weight> {
+        let [first, last] = [&self.opening, &self.closing].map(|[lowered]| &lowered.program.weights);
+        let own = last.iter().filter(|weight| !(model.is_tied && is_head(weight, registry)));
+        first.iter().chain(own).collect()
+    }
+
+    /// The weights of the last layer.
+    fn last_layer(&self) -> Option<Vec<&Weight>> {
+        let layers = self.layers.iter().flatten();
+        layers.last().map(|lowered| lowered.program.weights.iter().collect())
+    }
+}
+
+/// Whether a weight is the matrix of the head.
+fn is_head(weight: &Weight, registry: &Registry) -> bool {
+    weight.values.iter().any(|&id| {
+        let tensor = registry.tensor(id);
+        (tensor.place, tensor.part) == (Place::Head, Part::Weight)
+    })
+}
+
 /// All stages of a model, its weights numbered in order.
-fn stages<'p>(model: &Model, programs: &'p Programs, registry: &Registry, depth: Depth) -> Vec<Stage<'p>> {
+fn stages<'p>(
+    model: &Model,
+    plan: &Plan,
+    programs: &'p Programs,
+    registry: &mut Registry,
+    depth: Depth,
+) -> Vec<Stage<'p>> {
     let mut numbers = 0..;
-    let mut stage = |programs: &'p [Lowered], times| {
+    let mut stage = |programs: &'p [Lowered], units: Vec<Unit>, times| {
         let instance = |Lowered { program, .. }: &'p Lowered| Instance {
             program,
             weights: numbers.by_ref().take(program.weights.len()).collect(),
         };
         let updates = programs.iter().map(|lowered| lowered.updates.as_slice()).collect();
-        Stage { instances: programs.iter().map(instance).collect(), updates, times }
+        Stage { instances: programs.iter().map(instance).collect(), updates, units, times }
     };
-    let mut all = vec![stage(&programs.opening, 1)];
+    let mut all = vec![stage(&programs.opening, Vec::new(), 1)];
+    let mut before: Option<Vec<&Weight>> = None;
     for (run, programs) in model.layers.iter().zip(&programs.layers) {
         let members = match (depth, run.times) {
             (Depth::Folded, times @ 4..) => vec![1, times - 2, 1],
             (_, times) => vec![1; times as usize],
         };
-        all.extend(members.into_iter().map(|times| stage(programs, times)));
+        for times in members {
+            let mut units = Vec::with_capacity(programs.len());
+            for lowered in programs {
+                let weights: Vec<_> = lowered.program.weights.iter().collect();
+                let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: false };
+                units.push(plan.data_parallel.unit(place, &model.widths, registry));
+                before = Some(weights);
+            }
+            all.push(stage(programs, units, times));
+        }
     }
-    let mut last = stage(&programs.closing, 1);
+    let mut last = stage(&programs.closing, Vec::new(), 1);
     if model.is_tied {
         // The head's matrix is the embedding's, the first of all.
-        let is_head = |id: &TensorId| {
-            let tensor = registry.tensor(*id);
-            (tensor.place, tensor.part) == (Place::Head, Part::Weight)
-        };
         let weights = programs.closing[0].program.weights.iter().zip(&mut last.instances[0].weights);
-        weights.filter(|(weight, _)| weight.values.iter().any(is_head)).for_each(|(_, number)| *number = EMBEDDING);
+        weights.filter(|(weight, _)| is_head(weight, registry)).for_each(|(_, number)| *number = EMBEDDING);
     }
     all.push(last);
     all
@@ -184,14 +253,50 @@ fn owned<'p>(instance: &'p Instance<'p>, updates: &'p [Update]) -> impl Iterator
 /// The number of the token embedding's matrix.
 const EMBEDDING: usize = 0;
 
+/// What each name has.
+type Names = [Vec<Storage>; Name::COUNT];
+
+/// The unit of the engine on which acts are done: the one of the first and the last block, or another by its stage and its place
+/// there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Root,
+    Layer(usize, usize),
+}
+
+/// Of what an act is.
+#[derive(Clone, Copy)]
+struct Of {
+    /// The unit.
+    scope: Scope,
+    /// The number of the weight.
+    number: usize,
+    /// Whether the optimizer's states are there.
+    has_states: bool,
+}
+
 /// A play under way.
 struct Play<'p> {
     tape: Tape<'p>,
     model: &'p Model,
     plan: &'p Plan,
     stages: &'p [Stage<'p>],
-    /// What names of the optimizer's function have.
-    names: [Option<Storage>; Name::COUNT],
+    /// What the engine makes of the loss.
+    output: Option<&'p Instance<'p>>,
+    /// What the loop that trains on several devices keeps of a micro-batch's results until the next or the end of the step.
+    kept_results: Vec<Storage>,
+    /// What the engine does with the weights of the first and the last block.
+    root: &'p Unit,
+    /// What names have that there are once.
+    names: Names,
+    /// What names have that each unit of each stage has.
+    unit_names: Vec<Vec<Names>>,
+    /// The same of the first and the last block.
+    root_names: Names,
+    /// What is called for on the way back, by the number of the call.
+    calls: Vec<(Scope, Hook)>,
+    /// Weights as the model's class made them, where an engine gives them back.
+    whole: Vec<Vec<Repeated>>,
     /// What the optimizer holds until the end of a pass over all weights.
     listed: Vec<Repeated>,
     /// The state of each weight that every step makes anew.
@@ -220,7 +325,7 @@ impl<'p> Play<'p> {
         // The closing block's weights are those of a norm, and then the head's matrix.
         let norm = last.iter().map(|last| last.weights.len().saturating_sub(1)).sum::<usize>();
         let (first, rest) = if self.model.declares_norm_first { (norm, norm) } else { (0, 0) };
-        for (place, Stage { instances, updates, times }) in stages.iter().enumerate() {
+        for (place, Stage { instances, updates, times, .. }) in stages.iter().enumerate() {
             let skipped = if place == before.len() { rest } else { 0 };
             if *times > 1 {
                 self.tape.begin_repeat(*times);
@@ -272,12 +377,13 @@ impl<'p> Play<'p> {
                 let storage = play.tape.allocate(tensor);
                 play.tape.repeated(storage)
             });
+            let storages: Vec<_> = storages.collect();
             if number == EMBEDDING && has_begun {
-                tied_head = storages.collect();
+                tied_head = storages;
+            } else if play.is_sharded() {
+                play.whole[number] = storages;
             } else if weight.made.is_some() {
-                plain[number] = storages.collect();
-            } else {
-                storages.for_each(drop);
+                plain[number] = storages;
             }
             has_begun = true;
         });
@@ -324,42 +430,142 @@ impl<'p> Play<'p> {
         });
     }
 
+    /// Whether an engine gives whole weights back.
+    fn is_sharded(&self) -> bool {
+        self.plan.data_parallel != DataParallel::Alone
+    }
+
+    /// The engine's part at a hook of every unit, those of layers first.
+    fn each_unit(&mut self, hook: Hook) {
+        for (stage, Stage { units, times, .. }) in self.stages.iter().enumerate() {
+            if units.iter().all(|unit| unit.at(hook).is_empty()) {
+                continue;
+            }
+            if *times > 1 {
+                self.tape.begin_repeat(*times);
+            }
+            (0..units.len()).for_each(|place| self.hook(Scope::Layer(stage, place), hook));
+            if *times > 1 {
+                self.tape.end_repeat();
+            }
+        }
+        self.hook(Scope::Root, hook);
+    }
+
+    /// The engine's part at a hook of a unit.
+    fn hook(&mut self, scope: Scope, hook: Hook) {
+        let unit = match scope {
+            Scope::Root => self.root,
+            Scope::Layer(stage, place) => &self.stages[stage].units[place],
+        };
+        unit.at(hook).iter().for_each(|&act| self.act(act, Of { scope, number: EMBEDDING, has_states: false }));
+    }
+
+    /// Has a hook of a unit happen when the backward pass comes by here.
+    fn hook_on_the_way_back(&mut self, scope: Scope, hook: Hook) {
+        if self.is_sharded() {
+            self.tape.call_on_the_way_back(Call(self.calls.len()));
+            self.calls.push((scope, hook));
+        }
+    }
+
+    /// The weights of a unit by their numbers.
+    fn numbers(&self, scope: Scope) -> Vec<usize> {
+        let of = |instance: &Instance<'_>| instance.weights.clone();
+        match scope {
+            Scope::Layer(stage, place) => of(&self.stages[stage].instances[place]),
+            Scope::Root => [self.stages.first(), self.stages.last()]
+                .into_iter()
+                .flatten()
+                .flat_map(|stage| stage.instances.iter().flat_map(of))
+                .collect(),
+        }
+    }
+
     /// One micro-batch: forward, loss, backward.
     fn micro_batch(&mut self, [ids, labels]: [Value; 2], one: TensorId) {
         let [first, between @ .., last] = self.stages else { return };
-        let tape = &mut self.tape;
-        tape.mark(Moment::Forward);
-        let begun = tape.run(&first.instances[0], &[ids]);
+        self.tape.mark(Moment::Forward);
+        self.release_results();
+        self.hook(Scope::Root, Hook::BeforeForward);
+        let begun = self.tape.run(&first.instances[0], &[ids]);
         let (shared, names) = begun[1..].split_at(self.model.shared);
         let mut x = begun[0];
         // What the model's function keeps of a layer until the next one is done.
         let mut kept: Vec<Value> = Vec::new();
-        for Stage { instances, times, .. } in between {
-            x = tape.repeat_both_ways(*times, |tape| {
-                instances.iter().fold(x, |x, instance| {
-                    let arguments = [&[x], shared].concat();
-                    let results = if self.plan.has_checkpoints {
-                        tape.checkpoint(instance, &arguments)
-                    } else {
-                        tape.run(instance, &arguments)
-                    };
-                    kept.drain(..).for_each(|before| tape.release(before.storage));
-                    tape.release(x.storage);
-                    kept.extend(results.iter().skip(1));
-                    results.first().copied().unwrap_or(x)
-                })
-            });
+        for (place, Stage { instances, times, .. }) in between.iter().enumerate() {
+            self.begin_both_ways(*times);
+            for (unit, instance) in instances.iter().enumerate() {
+                let scope = Scope::Layer(1 + place, unit);
+                self.hook(scope, Hook::BeforeForward);
+                self.hook_on_the_way_back(scope, Hook::AfterBackward);
+                let arguments = [&[x], shared].concat();
+                let results = if self.plan.has_checkpoints {
+                    self.tape.checkpoint(instance, &arguments)
+                } else {
+                    self.tape.run(instance, &arguments)
+                };
+                kept.drain(..).for_each(|before| self.tape.release(before.storage));
+                self.tape.release(x.storage);
+                kept.extend(results.iter().skip(1));
+                x = results.first().copied().unwrap_or(x);
+                self.hook(scope, Hook::AfterForward);
+                self.hook_on_the_way_back(scope, Hook::BeforeBackward);
+            }
+            self.end_both_ways(*times);
         }
-        tape.mark(Moment::Loss);
-        tape.on_the_way_back(Event::Mark(Moment::Backward));
+        self.tape.mark(Moment::Loss);
+        self.tape.on_the_way_back(Event::Mark(Moment::Backward));
         let arguments = [&[x], shared, names, &kept, &[labels]].concat();
-        let results = tape.run(&last.instances[0], &arguments);
-        tape.end_autocast();
-        tape.mark(Moment::LossBackward);
-        if let Some(loss) = results.first() {
-            tape.backward(*loss, one);
+        let mut results = self.tape.run(&last.instances[0], &arguments);
+        self.tape.end_autocast();
+        self.hook(Scope::Root, Hook::AfterForward);
+        self.hook_on_the_way_back(Scope::Root, Hook::BeforeBackward);
+        if let Some(output) = self.output {
+            let of_loss = self.tape.run(output, &results[..1]);
+            self.tape.release(results[0].storage);
+            results[0] = of_loss[0];
         }
-        results.iter().for_each(|result| tape.release(result.storage));
+        if !self.model.keeps_logits {
+            results.drain(1..).for_each(|result| self.tape.release(result.storage));
+        }
+        self.tape.mark(Moment::LossBackward);
+        if let Some(loss) = results.first() {
+            self.tape.begin_backward(*loss, one);
+            while let Some(Call(call)) = self.tape.run_backward() {
+                let (scope, hook) = self.calls[call];
+                self.hook(scope, hook);
+            }
+            self.calls.clear();
+            self.hook(Scope::Root, Hook::AfterBackward);
+            self.tape.end_backward();
+        }
+        if self.is_sharded() {
+            self.kept_results.extend(results.iter().map(|result| result.storage));
+        } else {
+            results.iter().for_each(|result| self.tape.release(result.storage));
+        }
+    }
+
+    /// The training loop gives up its name for what the model's function gave.
+    fn release_results(&mut self) {
+        std::mem::take(&mut self.kept_results).into_iter().for_each(|storage| self.tape.release(storage));
+    }
+
+    /// Begins what comes `times` times, and what the backward pass undoes as often.
+    fn begin_both_ways(&mut self, times: u32) {
+        if times > 1 {
+            self.tape.begin_repeat(times);
+            self.tape.on_the_way_back(Event::Again);
+        }
+    }
+
+    /// Ends it.
+    fn end_both_ways(&mut self, times: u32) {
+        if times > 1 {
+            self.tape.on_the_way_back(Event::Repeat(times));
+            self.tape.end_repeat();
+        }
     }
 
     /// The optimizer goes through the weights, as often as it does. Without states it makes them; `only_states` leaves
@@ -369,46 +575,90 @@ impl<'p> Play<'p> {
             self.each_weight(|play, own| {
                 own.update.passes[pass].iter().for_each(|&act| match act {
                     Act::Name(..) | Act::Same(..) | Act::Drop(_) | Act::Brief(_) | Act::Listed(_) if only_states => {}
-                    _ => play.act(act, own.number, has_states),
+                    _ => play.act(act, Of { scope: Scope::Root, number: own.number, has_states }),
                 });
             });
-            self.names.iter_mut().filter_map(Option::take).for_each(|storage| self.tape.release(storage));
+            let names = self.names.iter_mut().flat_map(std::mem::take).collect::<Vec<_>>();
+            names.into_iter().for_each(|storage| self.tape.release(storage));
             self.tape.release_all(&std::mem::take(&mut self.listed));
         }
     }
 
-    fn act(&mut self, act: Act, number: usize, has_states: bool) {
-        let tape = &mut self.tape;
-        let before = match act {
-            Act::State(_) | Act::Shared(_) if has_states => None,
-            Act::Shared(tensor) if self.shared.contains(&tensor) => None,
+    /// What a name has.
+    fn named(&mut self, name: Name, scope: Scope) -> &mut Vec<Storage> {
+        let names = match scope {
+            _ if !name.is_of_unit() => &mut self.names,
+            Scope::Root => &mut self.root_names,
+            Scope::Layer(stage, place) => &mut self.unit_names[stage][place],
+        };
+        &mut names[name as usize]
+    }
+
+    /// Gives a name other tensors; what it had goes.
+    fn name(&mut self, name: Name, scope: Scope, storages: Vec<Storage>) {
+        let before = std::mem::replace(self.named(name, scope), storages);
+        before.into_iter().for_each(|storage| self.tape.release(storage));
+    }
+
+    fn act(&mut self, act: Act, of: Of) {
+        let Of { scope, number, has_states } = of;
+        match act {
+            Act::State(_) | Act::Shared(_) if has_states => {}
+            Act::Shared(tensor) if self.shared.contains(&tensor) => {}
             Act::State(tensor) => {
-                tape.allocate(tensor);
-                None
+                self.tape.allocate(tensor);
             }
             Act::Shared(tensor) => {
                 self.shared.push(tensor);
-                tape.allocate(tensor);
-                None
+                self.tape.allocate(tensor);
             }
-            Act::Renewed(tensor) => self.renewed[number].replace(tape.allocate(tensor)),
-            Act::Name(name, tensor) => self.names[name as usize].replace(tape.allocate(tensor)),
+            Act::Renewed(tensor) => {
+                let before = self.renewed[number].replace(self.tape.allocate(tensor));
+                before.into_iter().for_each(|storage| self.tape.release(storage));
+            }
+            Act::Name(name, tensor) => {
+                let storage = self.tape.allocate(tensor);
+                self.name(name, scope, vec![storage]);
+            }
+            Act::More(name, tensor) => {
+                let storage = self.tape.allocate(tensor);
+                self.named(name, scope).push(storage);
+            }
             Act::Same(name, other) => {
-                let same = self.names[other as usize].map(|storage| tape.retain(storage));
-                std::mem::replace(&mut self.names[name as usize], same)
+                let same = self.named(other, scope).clone();
+                same.iter().for_each(|&storage| {
+                    self.tape.retain(storage);
+                });
+                self.name(name, scope, same);
             }
-            Act::Drop(name) => self.names[name as usize].take(),
-            Act::Brief(tensor) => {
-                tape.brief(tensor);
-                None
+            Act::Move(name, other) => {
+                let moved = std::mem::take(self.named(other, scope));
+                self.name(name, scope, moved);
             }
+            Act::Offer(name, other) => {
+                let more = std::mem::take(self.named(other, scope));
+                if self.named(name, scope).is_empty() {
+                    *self.named(name, scope) = more;
+                } else {
+                    more.into_iter().for_each(|storage| self.tape.release(storage));
+                }
+            }
+            Act::Drop(name) => self.name(name, scope, Vec::new()),
+            Act::Brief(tensor) => self.tape.brief(tensor),
             Act::Listed(tensor) => {
-                let storage = tape.allocate(tensor);
-                self.listed.push(tape.repeated(storage));
-                None
+                let storage = self.tape.allocate(tensor);
+                self.listed.push(self.tape.repeated(storage));
             }
-        };
-        before.into_iter().for_each(|storage| tape.release(storage));
+            Act::DropGradients => {
+                self.numbers(scope).into_iter().rev().for_each(|number| self.tape.zero_gradient(number));
+            }
+            Act::DropWhole => {
+                for number in self.numbers(scope) {
+                    let whole = std::mem::take(&mut self.whole[number]);
+                    self.tape.release_all(&whole);
+                }
+            }
+        }
     }
 }
 

@@ -119,7 +119,13 @@ enum Work<'p> {
     Leaf(Storage),
     /// An event on the way back.
     Edge(Event),
+    /// A call on the way back, of whoever plays.
+    Call(Call),
 }
+
+/// What whoever plays is called for on the way back, by a number of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call(pub usize);
 
 /// Outputs of a node at most.
 const RESULTS: usize = 3;
@@ -195,6 +201,8 @@ pub struct Tape<'p> {
     kept_workspaces: Vec<KeptWorkspace>,
     /// Whether autograd's thread is at work.
     is_backward: bool,
+    /// The gradient of the loss, while it is.
+    seed: Option<Storage>,
 }
 
 impl<'p> Tape<'p> {
@@ -213,6 +221,7 @@ impl<'p> Tape<'p> {
             workspaces: Vec::new(),
             kept_workspaces: Vec::new(),
             is_backward: false,
+            seed: None,
         }
     }
 
@@ -276,6 +285,11 @@ impl<'p> Tape<'p> {
         self.push(Work::Edge(event), [None; OPERANDS], 0, None);
     }
 
+    /// Has the backward pass stop for a call when it comes by here.
+    pub fn call_on_the_way_back(&mut self, call: Call) {
+        self.push(Work::Call(call), [None; OPERANDS], 0, None);
+    }
+
     /// A value from which derivation starts; its node holds it.
     fn leaf(&mut self, storage: Storage) -> Value {
         self.retain(storage);
@@ -315,19 +329,6 @@ impl<'p> Tape<'p> {
     pub fn end_repeat(&mut self) {
         self.events.push(Event::Again);
         self.times = 1;
-    }
-
-    /// Plays once what is done `times` times, and what the backward pass undoes as often.
-    pub fn repeat_both_ways<T>(&mut self, times: u32, work: impl FnOnce(&mut Self) -> T) -> T {
-        if times == 1 {
-            return work(self);
-        }
-        self.repeat(times, |tape| {
-            tape.on_the_way_back(Event::Again);
-            let done = work(tape);
-            tape.on_the_way_back(Event::Repeat(times));
-            done
-        })
     }
 
     /// Runs a block forward. Its results are the caller's; there are none where a second pass has all that it wants.
@@ -534,15 +535,21 @@ impl<'p> Tape<'p> {
         }
     }
 
-    /// Runs backward from a loss whose own gradient is `one`.
-    pub fn backward(&mut self, loss: Value, one: TensorId) {
+    /// Begins to run backward from a loss whose own gradient is `one`.
+    pub fn begin_backward(&mut self, loss: Value, one: TensorId) {
         self.is_backward = true;
         let seed = self.allocate(one);
+        self.seed = Some(seed);
         let gradient = Gradient { storage: self.retain(seed), is_view: false };
         self.deliver(loss.node, gradient, one);
+    }
+
+    /// Runs backward to the next call, or to the end.
+    pub fn run_backward(&mut self) -> Option<Call> {
         while let Some(entry) = self.entries.pop() {
             match (entry.work, entry.gradients.iter().any(Option::is_some)) {
                 (Work::Edge(event), _) => self.events.push(event),
+                (Work::Call(call), _) => return Some(call),
                 (Work::Kernel(instance, position, needed), true) => {
                     self.differentiate(instance, position, needed, &entry);
                 }
@@ -555,7 +562,12 @@ impl<'p> Tape<'p> {
                 }
             }
         }
-        self.release(seed);
+        None
+    }
+
+    /// Ends the backward pass.
+    pub fn end_backward(&mut self) {
+        self.seed.take().into_iter().for_each(|seed| self.release(seed));
         self.is_backward = false;
     }
 

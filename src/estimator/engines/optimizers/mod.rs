@@ -5,9 +5,10 @@ mod adam8bit;
 mod adamw;
 mod sgd;
 
+use super::acts::{Act, Name};
 use crate::estimator::choice::{self, StepKernel};
 use crate::estimator::models::NotCounted;
-use crate::estimator::operators::{CUBLAS, Form, Part, Place, Registry, Size, Tensor, TensorId, Weight};
+use crate::estimator::operators::{CUBLAS, Form, Held, Part, Place, Registry, Size, Tensor, TensorId, Weight};
 use crate::estimator::units::{DType, Shape};
 
 /// An optimizer, in the form in which its step is carried out.
@@ -29,65 +30,6 @@ pub enum Optimizer {
     Sgd,
     /// The same with momentum.
     Momentum,
-}
-
-/// A name of the function that updates weights, whose value lives until it gets another one or the function ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Name {
-    /// The gradient in fp32.
-    Gradient,
-    /// The weight in fp32.
-    Weight,
-    /// The square of the gradient.
-    Square,
-    /// Means over rows.
-    Rows,
-    /// Means over columns.
-    Columns,
-    /// A mean of means.
-    Mean,
-    /// The second moment that follows from rows and columns.
-    Estimate,
-    /// The update.
-    Update,
-    /// A root.
-    Root,
-    /// A root and ε.
-    Denominator,
-    /// A number.
-    Number,
-    /// A sum on its way to a name.
-    Sum,
-    /// What blocks of a sum share.
-    Buffer,
-    /// The semaphores beside it.
-    Semaphores,
-}
-
-impl Name {
-    /// How many there are.
-    pub const COUNT: usize = Self::Semaphores as usize + 1;
-}
-
-/// What an optimizer does with a weight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
-    /// A state that the first step makes.
-    State(TensorId),
-    /// The same for all weights; the first one makes it.
-    Shared(TensorId),
-    /// A state that every step makes anew, before the one of the step before goes.
-    Renewed(TensorId),
-    /// A name gets a new tensor, before the one that it had goes.
-    Name(Name, TensorId),
-    /// The first name gets the tensor of the second as well.
-    Same(Name, Name),
-    /// A name goes.
-    Drop(Name),
-    /// A workspace that is given back at once.
-    Brief(TensorId),
-    /// A tensor that goes when all weights had their turn.
-    Listed(TensorId),
 }
 
 /// What an optimizer does with a weight, in each of its passes over all weights.
@@ -172,7 +114,11 @@ impl Turn<'_> {
 
     /// As many elements as the weight has, of a type.
     fn whole(&self, dtype: DType) -> Size {
-        Size::Of(self.weight.form.with_dtype(dtype))
+        let whole = self.weight.form.with_dtype(dtype);
+        match self.weight.held {
+            Held::Whole => Size::Of(whole),
+            held => Size::Held(whole, held),
+        }
     }
 
     fn add(&mut self, part: Part, size: Size, act: impl FnOnce(TensorId) -> Act) {

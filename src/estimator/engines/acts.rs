@@ -1,0 +1,134 @@
+//! What a training program does with memory beside the operators, as data: an optimizer with each weight, and an engine with
+//! the weights that it gathers together.
+
+use crate::estimator::operators::TensorId;
+
+/// A name that a training program has for tensors. They live until it gets others, or goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// The gradient in fp32.
+    Gradient,
+    /// The weight in fp32.
+    Weight,
+    /// The square of the gradient.
+    Square,
+    /// Means over rows.
+    Rows,
+    /// Means over columns.
+    Columns,
+    /// A mean of means.
+    Mean,
+    /// The second moment that follows from rows and columns.
+    Estimate,
+    /// The update.
+    Update,
+    /// A root.
+    Root,
+    /// A root and ε.
+    Denominator,
+    /// A number.
+    Number,
+    /// A sum on its way to a name.
+    Sum,
+    /// What blocks of a sum share.
+    Buffer,
+    /// The semaphores beside it.
+    Semaphores,
+    /// Shards in the type in which they are gathered.
+    Shards,
+    /// Weights that were gathered ahead.
+    Ahead,
+    /// Weights that were gathered last, and copied out.
+    Copied,
+    /// Gradients that are being summed over devices.
+    Reducing,
+    /// The sum of them.
+    Reduced,
+    /// Gathered weights of a unit.
+    Weights,
+    /// The part of a unit's gradients that the device holds.
+    Gradients,
+}
+
+impl Name {
+    /// How many there are.
+    pub const COUNT: usize = Self::Gradients as usize + 1;
+
+    /// Whether each unit has its own; otherwise there is one for all.
+    pub const fn is_of_unit(self) -> bool {
+        matches!(self, Self::Weights | Self::Gradients)
+    }
+}
+
+/// What is done, with an optimizer's weight or with an engine's unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// A state that the first step makes, and that stays.
+    State(TensorId),
+    /// The same for all weights; the first one makes it.
+    Shared(TensorId),
+    /// A state that every step makes anew, before the one of the step before goes.
+    Renewed(TensorId),
+    /// A name gets a new tensor, before what it had goes.
+    Name(Name, TensorId),
+    /// A name gets one more tensor.
+    More(Name, TensorId),
+    /// The first name gets the tensors of the second as well.
+    Same(Name, Name),
+    /// The first name gets the tensors of the second, which has none then.
+    Move(Name, Name),
+    /// The same, unless the first has tensors already: then those of the second go.
+    Offer(Name, Name),
+    /// A name goes.
+    Drop(Name),
+    /// A workspace that is given back at once.
+    Brief(TensorId),
+    /// A tensor that goes when all weights had their turn.
+    Listed(TensorId),
+    /// The gradients of the unit's weights go, those of the last weight first.
+    DropGradients,
+    /// The whole weights of the unit go, as the model's class made them.
+    DropWhole,
+}
+
+/// When an engine acts on the weights that it gathers together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// The engine takes the model over.
+    Wrap,
+    /// Its block is about to run forward.
+    BeforeForward,
+    /// Its block has run forward.
+    AfterForward,
+    /// The gradient of its block's output is there.
+    BeforeBackward,
+    /// Its block has run backward.
+    AfterBackward,
+    /// The optimizer has updated, and gradients go.
+    ZeroGradients,
+}
+
+impl Hook {
+    /// How many there are.
+    pub const COUNT: usize = Self::ZeroGradients as usize + 1;
+}
+
+/// Weights that an engine gathers together, by what it does with them.
+#[derive(Clone, Debug, Default)]
+pub struct Unit {
+    acts: [Vec<Act>; Hook::COUNT],
+}
+
+impl Unit {
+    /// What is done at a hook, in order.
+    pub fn at(&self, hook: Hook) -> &[Act] {
+        &self.acts[hook as usize]
+    }
+
+    /// The same with more to do at a hook.
+    #[must_use]
+    pub fn with(mut self, hook: Hook, acts: impl IntoIterator<Item = Act>) -> Self {
+        self.acts[hook as usize].extend(acts);
+        self
+    }
+}

@@ -1,0 +1,169 @@
+//! FSDP of PyTorch's second generation (torch/distributed/fsdp/_fully_shard, PyTorch 2.15), the rules in the order of a step.
+//! Nothing is handed over with `record_stream`: a tensor is given back at once when its last name goes.
+
+use super::Place as Around;
+use crate::estimator::engines::acts::{Act, Hook, Name, Unit};
+use crate::estimator::operators::{Held, Part, Place, Registry, Size, Tensor, TensorId, Weight, resident_blocks};
+use crate::estimator::units::{DType, Widths};
+
+/// `fully_shard` on each layer and on the whole model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fsdp2 {
+    /// Devices among which each weight is divided.
+    pub devices: u64,
+    /// The type of the shards.
+    pub stored: DType,
+    /// The type in which weights are gathered (`param_dtype` of `MixedPrecisionPolicy`).
+    pub gathered: DType,
+    /// The type in which gradients are summed (`reduce_dtype`).
+    pub reduced: DType,
+    /// Whether a unit's weights go after its forward pass (`reshard_after_forward`).
+    pub reshards: bool,
+}
+
+const SOURCE: &str = "PyTorch 2.15, distributed/fsdp/_fully_shard";
+
+/// Bytes that a block of threads copies at a time (`BLOCK_SIZE` times `BYTES_PER_THREAD` in
+/// aten/src/ATen/native/cuda/TensorShape.cu).
+const COPIED: u64 = 128 * 16;
+
+impl Fsdp2 {
+    /// A weight as this device's part of it (`_init_sharded_param` in _fsdp_param.py): rows are padded up to a multiple of the
+    /// devices.
+    pub fn held(self, weight: &Weight) -> Weight {
+        let held = Held::Rows { rows: weight.rows(), parts: self.devices };
+        Weight { form: weight.form.with_dtype(self.stored), held, ..weight.clone() }
+    }
+
+    /// What is done with a unit.
+    pub fn unit(self, around: Around<'_>, widths: &Widths, registry: &mut Registry) -> Unit {
+        let mut tensors = Tensors { fsdp: self, widths, registry };
+        let gather = tensors.gather(around.weights);
+        let before = around.before.map(|before| tensors.gather(before)).unwrap_or_default();
+        let copy_out = tensors.copy_out(around.weights);
+        let reduce = tensors.reduce(around.weights);
+        let shards = around.weights.iter().map(|weight| tensors.shard(weight)).collect::<Vec<_>>();
+
+        // The buffer of a unit is held until the next has its own (`all_gather_state`).
+        let wait = [&[Act::Drop(Name::Copied)], &copy_out[..], &[Act::Move(Name::Copied, Name::Ahead)]].concat();
+        let reshard = self.reshards.then_some(Act::Drop(Name::Weights));
+        let last = around.is_root.then_some(Act::Drop(Name::Copied));
+        let unit = Unit::default()
+            .with(Hook::Wrap, shards.into_iter().map(Act::State).chain([Act::DropWhole]))
+            .with(Hook::BeforeForward, gather.into_iter().chain(wait))
+            .with(Hook::AfterForward, reshard.into_iter().chain(last));
+        // The unit that ran after it has gathered it ahead (`_backward_prefetch`); nobody has the root.
+        let own = if around.is_root { tensors.gather(around.weights) } else { Vec::new() };
+        let again = own.into_iter().chain(copy_out).chain([Act::Drop(Name::Ahead)]);
+        let again = self.reshards.then_some(again).into_iter().flatten();
+        let ahead = self.reshards.then_some(before).into_iter().flatten();
+        // What the last sum read is held until the next unit's turn, and that of the root to the end of the pass.
+        let end = around.is_root.then_some(Act::Drop(Name::Reducing));
+        unit.with(Hook::BeforeBackward, again.chain(ahead))
+            .with(Hook::AfterBackward, reduce.into_iter().chain(end))
+            .with(Hook::ZeroGradients, [Act::Drop(Name::Gradients)])
+    }
+}
+
+/// The tensors of a unit.
+struct Tensors<'t> {
+    fsdp: Fsdp2,
+    widths: &'t Widths,
+    registry: &'t mut Registry,
+}
+
+impl Tensors<'_> {
+    fn id(&mut self, place: Place, part: Part, size: Size) -> TensorId {
+        self.registry.id(Tensor { place, part, size }, SOURCE)
+    }
+
+    /// Elements of a weight that a device holds.
+    fn part(&self, weight: &Weight) -> u64 {
+        self.fsdp.held(weight).held.elements(weight.form, self.widths)
+    }
+
+    fn parts(&self, weights: &[&Weight]) -> u64 {
+        weights.iter().map(|weight| self.part(weight)).fold(0, u64::saturating_add)
+    }
+
+    fn of_unit(&mut self, part: Part, elements: u64, dtype: DType) -> TensorId {
+        self.id(Place::Unit, part, Size::Bytes(elements.saturating_mul(dtype.bytes())))
+    }
+
+    fn whole(&self, elements: u64) -> u64 {
+        elements.saturating_mul(self.fsdp.devices)
+    }
+
+    fn shard(&mut self, weight: &Weight) -> TensorId {
+        let held = self.fsdp.held(weight);
+        self.id(weight.place, Part::Weight, Size::Held(held.form, held.held))
+    }
+
+    /// `foreach_all_gather` in _fsdp_collectives.py: where types differ the shards are first copied into one buffer.
+    fn gather(&mut self, weights: &[&Weight]) -> Vec<Act> {
+        let Fsdp2 { stored, gathered, .. } = self.fsdp;
+        let parts = self.parts(weights);
+        let cast = (stored != gathered).then(|| self.of_unit(Part::AllGatherInput, parts, gathered));
+        let output = self.of_unit(Part::AllGatherOutput, self.whole(parts), gathered);
+        let cast_first = cast.map(|cast| Act::Name(Name::Shards, cast));
+        let cast_last = cast.map(|_| Act::Drop(Name::Shards));
+        cast_first.into_iter().chain([Act::Name(Name::Ahead, output)]).chain(cast_last).collect()
+    }
+
+    /// `foreach_all_gather_copy_out`: a tensor for each weight, and the workspace of `split_with_sizes_copy`.
+    fn copy_out(&mut self, weights: &[&Weight]) -> Vec<Act> {
+        let bytes = self.fsdp.gathered.bytes();
+        let mut acts = Vec::new();
+        for weight in weights {
+            let whole = Size::Bytes(self.whole(self.part(weight)).saturating_mul(bytes));
+            let tensor = self.id(weight.place, Part::GatheredWeight, whole);
+            acts.push(Act::More(Name::Weights, tensor));
+        }
+        let chunks: Vec<_> = weights.iter().map(|weight| self.part(weight).saturating_mul(bytes)).collect();
+        let workspace = Size::Bytes(split_workspace(&chunks, self.fsdp.devices));
+        acts.push(Act::Brief(self.id(Place::Unit, Part::Workspace, workspace)));
+        acts
+    }
+
+    /// `post_backward` in _fsdp_param_group.py and `foreach_reduce`.
+    fn reduce(&mut self, weights: &[&Weight]) -> Vec<Act> {
+        let Fsdp2 { stored, reduced, .. } = self.fsdp;
+        let parts = self.parts(weights);
+        let input = self.of_unit(Part::ReduceInput, self.whole(parts), reduced);
+        let chunks: Vec<_> = weights.iter().map(|weight| self.part(weight).saturating_mul(reduced.bytes())).collect();
+        let workspace = self.id(Place::Unit, Part::Workspace, Size::Bytes(cat_workspace(&chunks)));
+        let output = self.of_unit(Part::ReduceOutput, parts, reduced);
+        let cast = (reduced != stored).then(|| self.of_unit(Part::ReduceOutputCast, parts, stored));
+        let mut acts = vec![
+            Act::Drop(Name::Weights),
+            Act::Drop(Name::Reducing),
+            Act::Name(Name::Reducing, input),
+            Act::Brief(workspace),
+            Act::DropGradients,
+            Act::Name(Name::Reduced, output),
+        ];
+        acts.extend(cast.map(|cast| Act::Name(Name::Reduced, cast)));
+        // What a micro-batch before has summed is added to.
+        acts.push(Act::Offer(Name::Gradients, Name::Reduced));
+        acts
+    }
+}
+
+/// Bytes that `split_with_sizes_copy` takes for pointers, sizes and the tensor of each block of threads, which copies 2,048
+/// bytes as often as it takes to have two waves of blocks (`detail::get_split_metadata` in TensorShape.cu; the number of
+/// times was fitted to 66 recorded calls of 6 sizes on 2 to 128 devices).
+fn split_workspace(chunks: &[u64], devices: u64) -> u64 {
+    let waves = 2 * resident_blocks(128);
+    let blocks = chunks.iter().map(|bytes| bytes.div_ceil(COPIED)).fold(0, u64::saturating_add);
+    let root = (blocks.saturating_mul(devices) as f64 / waves as f64).sqrt().round() as u64;
+    let times = blocks.div_ceil(waves).max(root).max(1);
+    let blocks = chunks.iter().map(|bytes| bytes.div_ceil(COPIED.saturating_mul(times))).fold(0, u64::saturating_add);
+    blocks.saturating_add(4 * chunks.len() as u64 + 1).saturating_mul(8)
+}
+
+/// Bytes that `_chunk_cat` takes: six numbers a tensor, and the tensor of each block of 2,048 bytes (TensorShape.cu, and as
+/// recorded).
+fn cat_workspace(chunks: &[u64]) -> u64 {
+    let blocks = chunks.iter().map(|bytes| bytes.div_ceil(COPIED)).fold(0, u64::saturating_add);
+    blocks.saturating_add(6 * chunks.len() as u64 + 2).saturating_mul(8)
+}
