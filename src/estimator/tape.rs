@@ -13,6 +13,7 @@ use super::step::{Depth, Steps, Trace, play};
 use super::units::Width;
 
 pub use super::counters::{Alive, OutOfMemory, Peak, Replayed};
+pub use super::engines::Unsaid;
 pub use super::models::NotCounted;
 pub use super::operators::{Kind, Part, Place, Stream, Tensor};
 pub use super::step::{Event, Moment};
@@ -29,7 +30,12 @@ pub struct Program {
 impl Program {
     /// The step of a scenario, or what of it is not played yet.
     pub fn of(scenario: &Scenario) -> Result<Self, NotCounted> {
-        let (model, plan) = engines::wrapped(scenario)?;
+        Self::of_run(scenario, Unsaid::default())
+    }
+
+    /// The same where it is known what no input says.
+    pub fn of_run(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
+        let (model, plan) = engines::wrapped(scenario, unsaid)?;
         Ok(Self { model, plan, batch: u64::from(scenario.recipe.batch) })
     }
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use bmax::link;
-use bmax::tape::{Moment, NotCounted, Program, Request};
+use bmax::tape::{Moment, NotCounted, Program, Request, Stream, Unsaid};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
@@ -17,7 +17,6 @@ const REFUSED: &[(&str, NotCounted)] = &[
     ("deepspeed-3-ckpt", NotCounted::SeveralGpus),
     ("dpo-amp", NotCounted::Task),
     ("fsdp1-amp-ckpt", NotCounted::SeveralGpus),
-    ("fsdp2-amp-ckpt", NotCounted::SeveralGpus),
     ("pipeline-first", NotCounted::SeveralGpus),
     ("pipeline-last", NotCounted::SeveralGpus),
     ("pipeline-second", NotCounted::SeveralGpus),
@@ -29,6 +28,8 @@ struct Asked {
     number: usize,
     /// Bytes, negative where they are given back.
     bytes: i64,
+    /// The stream, from 0 in the order in which they allocate.
+    stream: usize,
     /// Who asked: Python's frames, or the tensor.
     by: String,
 }
@@ -36,6 +37,7 @@ struct Asked {
 /// A recorded run from the moment on at which the model is there.
 struct Recorded {
     question: String,
+    unsaid: Unsaid,
     events: Vec<Asked>,
 }
 
@@ -68,7 +70,12 @@ fn recorded(name: &str) -> Recorded {
             ["#", _] => {}
             ["+", rest] => {
                 let numbers: Vec<usize> = rest.split(' ').map(|word| word.parse().expect("a number")).collect();
-                let asked = Asked { number: made.len(), bytes: numbers[0] as i64, by: stacks[numbers[1]].clone() };
+                let asked = Asked {
+                    number: made.len(),
+                    bytes: numbers[0] as i64,
+                    stream: numbers.get(2).copied().unwrap_or_default(),
+                    by: stacks[numbers[1]].clone(),
+                };
                 made.push(asked.clone());
                 events.push(asked);
             }
@@ -79,17 +86,28 @@ fn recorded(name: &str) -> Recorded {
             _ => panic!("{name}: {line}"),
         }
     }
-    Recorded { question, events: since(&events, loaded.expect("a model that is loaded")) }
+    let run = &head["run"];
+    let unsaid = Unsaid {
+        is_fsdp1: run["impl"] == "fsdp1",
+        reduces_in_half: run["reduce"] == "bf16",
+        has_units_apart: run["apart"] == true,
+        has_bucket_views: run["views"] == true,
+    };
+    Recorded { question, unsaid, events: since(&events, loaded.expect("a model that is loaded")) }
 }
 
 /// The same of the tape.
 fn played(program: &Program) -> Vec<Asked> {
     let (mut made, mut events, mut loaded): (Vec<Asked>, _, _) = (vec![], vec![], 0);
+    let mut streams = vec![Stream::Model];
     for request in program.first_steps(2).requests() {
         match request {
             Request::Allocate { bytes, tensor } => {
                 let by = format!("{}: {}", tensor.place.name(), tensor.part.name());
-                let asked = Asked { number: made.len(), bytes: bytes as i64, by };
+                let known = streams.iter().position(|&stream| stream == tensor.stream());
+                let stream = known.unwrap_or(streams.len());
+                streams.extend(known.is_none().then_some(tensor.stream()));
+                let asked = Asked { number: made.len(), bytes: bytes as i64, stream, by };
                 made.push(asked.clone());
                 events.push(asked);
             }
@@ -115,12 +133,13 @@ fn since(events: &[Asked], place: usize) -> Vec<Asked> {
 
 /// The first event that differs, with what came before it.
 fn first_difference(recorded: &[Asked], played: &[Asked]) -> Option<String> {
-    let key = |event: Option<&Asked>| event.map(|event| (event.number, event.bytes));
+    let key = |event: Option<&Asked>| event.map(|event| (event.number, event.bytes, event.stream));
     let most = recorded.len().max(played.len());
     let first = (0..most).find(|&at| key(recorded.get(at)) != key(played.get(at)))?;
     let shown = |event: Option<&Asked>| {
         event.map_or("nothing".to_owned(), |event| {
-            format!("{:+} of {} by {}", event.bytes, event.number as i64, event.by)
+            let stream = if event.stream == 0 { String::new() } else { format!(" on stream {}", event.stream) };
+            format!("{:+} of {}{stream} by {}", event.bytes, event.number as i64, event.by)
         })
     };
     let lines = (first.saturating_sub(8)..=first)
@@ -132,10 +151,10 @@ fn first_difference(recorded: &[Asked], played: &[Asked]) -> Option<String> {
 fn every_event_is_that_of_the_recorded_run() {
     let mut refused = vec![];
     for name in names() {
-        let Recorded { question, events } = recorded(&name);
+        let Recorded { question, unsaid, events } = recorded(&name);
         let read = link::decode(&question);
         assert_eq!(read.notices, [], "{name}");
-        match Program::of(&read.scenario) {
+        match Program::of_run(&read.scenario, unsaid) {
             Ok(program) => {
                 let difference = first_difference(&events, &played(&program));
                 assert_eq!(difference, None, "{name}\n{}", difference.as_deref().unwrap_or_default());
@@ -149,7 +168,7 @@ fn every_event_is_that_of_the_recorded_run() {
 
 #[test]
 fn the_first_difference_of_two_runs_is_told_with_who_asked() {
-    let event = |number, bytes, by: &str| Asked { number, bytes, by: by.to_owned() };
+    let event = |number, bytes, by: &str| Asked { number, bytes, stream: 0, by: by.to_owned() };
     let recorded = [event(0, 512, "query"), event(1, 64, "key"), event(0, -512, "query")];
     let played = [event(0, 512, "queries: result"), event(1, 128, "keys: result"), event(0, -512, "queries: result")];
     let difference = first_difference(&recorded, &played).expect("the second differs");

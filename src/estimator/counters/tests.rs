@@ -93,7 +93,7 @@ prop_compose! {
 
 /// A step that finds its state there, with the widths of its model.
 fn steady(scenario: &Scenario, depth: Depth) -> (Trace, Widths) {
-    let (model, plan) = engines::wrapped(scenario).expect("it is played");
+    let (model, plan) = engines::wrapped(scenario, engines::Unsaid::default()).expect("it is played");
     (play(&model, &plan, depth, Steps::Steady), model.widths)
 }
 
@@ -159,7 +159,9 @@ proptest! {
 fn weights_are_those_that_published_models_have() {
     for row in catalogue::MODELS {
         let scenario = plain(row.slug);
-        if let (Ok((model, _)), true) = (engines::wrapped(&scenario), row.group.is_published()) {
+        if let (Ok((model, _)), true) =
+            (engines::wrapped(&scenario, engines::Unsaid::default()), row.group.is_published())
+        {
             let said = row.model.parameters;
             // Some rows round what a paper says.
             let is_round = said % 1_000_000 == 0;
@@ -196,7 +198,7 @@ fn weights_that_are_frozen_keep_nothing_for_their_own_sake() {
 fn the_allocator_gives_back_what_it_caches_before_it_gives_up() {
     let mut scenario = plain("llama-3.2-1b");
     (scenario.recipe.recomputation, scenario.recipe.batch) = (Recomputation::Full, 2);
-    let (model, plan) = engines::wrapped(&scenario).expect("it is played");
+    let (model, plan) = engines::wrapped(&scenario, engines::Unsaid::default()).expect("it is played");
     let trace = play(&model, &plan, Depth::Whole, Steps::First(2));
     let replay = |limit| Caching::replay(&trace, &model.widths, 2, Segments::Fixed, limit);
     let Replayed { live, reserved } = replay(u64::MAX).expect("there is no limit");
@@ -228,7 +230,7 @@ fn absurd_widths_are_played_and_saturate() {
     let (trace, widths) = steady(&scenario, Depth::Folded);
     let widths = widths.with(Width::Hidden, u64::MAX);
     assert!(Peak::of(&trace, &widths, u64::MAX).bytes > 1 << 62);
-    let (model, plan) = engines::wrapped(&scenario).expect("it is played");
+    let (model, plan) = engines::wrapped(&scenario, engines::Unsaid::default()).expect("it is played");
     let trace = play(&model, &plan, Depth::Whole, Steps::First(1));
     assert_eq!(Caching::replay(&trace, &widths, 1, Segments::Expandable, 1 << 40), Err(OutOfMemory));
 }

@@ -8,12 +8,12 @@ mod optimizers;
 mod quantized;
 
 pub use acts::{Act, Hook, Name, Unit};
-pub use data_parallel::{DataParallel, Fsdp2, Place as UnitPlace};
+pub use data_parallel::{DataParallel, Place as UnitPlace, Unsaid};
 pub use optimizers::{Optimizer, Update};
 
 use crate::estimator::choice::{
     Adapter, AdapterTargets, AdapterType, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method, Offload, Precision,
-    Recomputation, TaskKind, Unquantized, ZeroStage,
+    Recomputation, TaskKind, Unquantized,
 };
 use crate::estimator::models::{Block, Call, Model, NotCounted, network};
 use crate::estimator::operators::{Form, Place, Types};
@@ -38,7 +38,7 @@ pub struct Plan {
 }
 
 /// The model of a scenario as its training program runs it, and that program.
-pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
+pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<(Model, Plan), NotCounted> {
     refused(scenario).map_or(Ok(()), Err)?;
     let recipe = &scenario.recipe;
     let dtype = weight_dtype(recipe);
@@ -72,7 +72,7 @@ pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
     let kept_workspace = scenario.device.workspace.get() as u64;
     let workspace = if kept_workspace > 0 { kept_workspace } else { cublas_workspace(scenario.device.capability) };
     model.widths = model.widths.with(Width::CublasWorkspace, workspace);
-    let data_parallel = data_parallel(scenario)?;
+    let data_parallel = DataParallel::of(scenario, unsaid)?;
     if let DataParallel::Fsdp2(fsdp) = data_parallel
         && fsdp.stored != fsdp.gathered
     {
@@ -99,36 +99,6 @@ pub fn wrapped(scenario: &Scenario) -> Result<(Model, Plan), NotCounted> {
         data_parallel,
     };
     Ok((model, plan))
-}
-
-/// How a scenario's devices share the training.
-fn data_parallel(scenario: &Scenario) -> Result<DataParallel, NotCounted> {
-    let Scenario { recipe, cluster, .. } = scenario;
-    if cluster.gpus == 1 {
-        return Ok(DataParallel::Alone);
-    }
-    let is_mixed = recipe.precision == Precision::Mixed;
-    let has_other_axes = cluster.tensor_parallel > 1 || cluster.pipeline_parallel > 1 || cluster.context_parallel > 1;
-    let reshards = match cluster.reshard {
-        0 => true,
-        1 => false,
-        _ => return Err(NotCounted::SeveralGpus),
-    };
-    if has_other_axes
-        || cluster.zero != ZeroStage::Stage3
-        || recipe.adapter != Adapter::None
-        || !(is_mixed || recipe.precision == Precision::PureBf16)
-    {
-        return Err(NotCounted::SeveralGpus);
-    }
-    let wide = if is_mixed { DType::Single } else { DType::Half };
-    Ok(DataParallel::Fsdp2(Fsdp2 {
-        devices: u64::from(cluster.gpus),
-        stored: wide,
-        gathered: DType::Half,
-        reduced: wide,
-        reshards,
-    }))
 }
 
 /// The type of the model's own weights, adapters apart.
