@@ -40,6 +40,8 @@ pub enum Name {
     Ahead,
     /// Weights that were gathered last, and copied out.
     Copied,
+    /// Gradients of a unit, joined.
+    Flat,
     /// Gradients that are being summed over devices.
     Reducing,
     /// The sum of them.
@@ -53,6 +55,9 @@ pub enum Name {
 impl Name {
     /// How many there are.
     pub const COUNT: usize = Self::Gradients as usize + 1;
+
+    /// How many are names of the function that updates weights, which come first and go when it has gone through all of them.
+    pub const OF_UPDATE: usize = Self::Semaphores as usize + 1;
 
     /// Whether each unit has its own; otherwise there is one for all.
     pub const fn is_of_unit(self) -> bool {
@@ -96,6 +101,12 @@ pub enum Act {
 pub enum Hook {
     /// The engine takes the model over.
     Wrap,
+    /// The first forward pass of all begins.
+    FirstForward,
+    /// The second forward pass of all begins.
+    SecondForward,
+    /// The first forward pass of a step begins.
+    BeforeStep,
     /// Its block is about to run forward.
     BeforeForward,
     /// Its block has run forward.
@@ -111,6 +122,11 @@ pub enum Hook {
 impl Hook {
     /// How many there are.
     pub const COUNT: usize = Self::ZeroGradients as usize + 1;
+
+    /// Whether the unit of the whole model has its turn before those of layers.
+    pub const fn is_root_first(self) -> bool {
+        matches!(self, Self::FirstForward | Self::BeforeStep)
+    }
 }
 
 /// Weights that an engine gathers together, by what it does with them.

@@ -8,7 +8,7 @@ mod optimizers;
 mod quantized;
 
 pub use acts::{Act, Hook, Name, Unit};
-pub use data_parallel::{DataParallel, Place as UnitPlace, Unsaid};
+pub use data_parallel::{DataParallel, Piece, Place as UnitPlace, Told, Unsaid};
 pub use optimizers::{Optimizer, Update};
 
 use crate::estimator::choice::{
@@ -87,9 +87,11 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<(Model, Plan), Not
             // peft 0.21.2).
             loaded: match data_parallel {
                 _ if recipe.adapter == Adapter::Qlora => DType::Half,
+                DataParallel::Fsdp1(fsdp) => fsdp.stored,
                 DataParallel::Fsdp2(fsdp) => fsdp.stored,
-                DataParallel::Alone => dtype,
+                DataParallel::Alone | DataParallel::Ddp(_) => dtype,
             },
+            buffers: data_parallel.buffers().unwrap_or(DType::Single),
             autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half),
         },
         has_checkpoints,

@@ -74,7 +74,7 @@ impl Model {
 
     /// The number of weights, added up over the operators that have them.
     pub fn parameters(&self) -> u64 {
-        let types = Types { weights: self.dtype, loaded: self.dtype, autocast: None };
+        let types = Types { weights: self.dtype, loaded: self.dtype, buffers: DType::Single, autocast: None };
         let count = |block: &Block| {
             let mut registry = Registry::default();
             let program = block.lower(&mut registry, types);

@@ -230,6 +230,8 @@ pub struct Weight {
     pub packing: Vec<Effect<TensorId>>,
     /// Its gradient.
     pub gradient: TensorId,
+    /// The sum of the gradients of several uses, where it is not made in place.
+    pub gradient_sum: TensorId,
     /// Whether it is trained.
     pub is_trained: bool,
     /// What of it the device holds beside what it gathers.

@@ -13,6 +13,8 @@ pub struct Types {
     pub weights: DType,
     /// The type in which the model's class makes them, before anything is cast.
     pub loaded: DType,
+    /// The type of its buffers.
+    pub buffers: DType,
     /// The type to which `torch.autocast` lowers products, where it is on.
     pub autocast: Option<DType>,
 }
@@ -198,6 +200,7 @@ impl<'r> Lowering<'r> {
     ) -> Operand {
         let made = form.with_dtype(self.types.loaded);
         let made = (made != form).then(|| self.tensor(part, Size::Of(made)));
+        let gradient = self.tensor(Part::WeightGradient, Size::Of(form));
         let weight = Weight {
             place: self.place,
             form,
@@ -205,7 +208,8 @@ impl<'r> Lowering<'r> {
             values: sizes.iter().map(|&size| self.tensor(part, size)).collect(),
             made,
             packing: Vec::new(),
-            gradient: self.tensor(Part::WeightGradient, Size::Of(form)),
+            gradient,
+            gradient_sum: gradient,
             is_trained,
             held: Held::Whole,
             added,

@@ -14,7 +14,9 @@ pub fn table(k: &mut Lowering<'_>, positions: Slot, width: Shape, dtype: DType) 
     let make =
         |k: &mut Lowering<'_>, shape, reads: &[Slot]| k.constant(Part::Table, Form::new(DType::Single, shape), reads);
     let floats = make(k, k.form(positions).shape, &[positions]);
-    let freqs = make(k, whole.part(2), &[floats]);
+    // `self.inv_freq[None, :, None].float()`.
+    let wide = (k.types.buffers != DType::Single).then(|| make(k, width.part(2), &[]));
+    let freqs = make(k, whole.part(2), &[&[floats][..], wide.as_slice()].concat());
     let doubled = make(k, whole, &[freqs]);
     let plain = make(k, whole, &[doubled]);
     let cos = make(k, whole, &[plain]);

@@ -105,6 +105,7 @@ names! {
         AdapterA "adapter A",
         AdapterB "adapter B",
         WeightGradient "gradient of weights",
+        WeightGradientSum "gradient of weights, of several uses",
         FirstMoment "first moment",
         SecondMoment "second moment",
         StepCount "step count",
@@ -209,6 +210,15 @@ names! {
         ReduceInput "gradients on their way to their sum",
         ReduceOutput "summed gradients",
         ReduceOutputCast "summed gradients, cast",
+        FlatWeights "weights of a unit, joined",
+        Padding "padding of a unit",
+        LowPrecisionShard "shard, cast",
+        FlatGradient "gradients of a unit, joined",
+        FlatGradientCast "gradients of a unit, joined and cast",
+        PaddingGradient "gradient of the padding",
+        Broadcast "weights on their way from the first device",
+        Bucket "bucket of gradients",
+        BucketIndices "which gradient is in which bucket",
     }
 }
 
@@ -230,6 +240,8 @@ names! {
 pub enum Stream {
     /// The one on which the model runs.
     Model,
+    /// On which shards are cast before they are gathered.
+    Cast,
     /// On which weights are gathered.
     Gather,
     /// On which gradients are summed over devices.
@@ -287,11 +299,25 @@ impl Tensor {
                 | Part::Code
                 | Part::AllGatherInput
                 | Part::AllGatherOutput
-                | Part::GatheredWeight,
+                | Part::GatheredWeight
+                | Part::FlatWeights
+                | Part::Padding
+                | Part::LowPrecisionShard
+                | Part::Broadcast,
             ) => Kind::Parameters,
-            (_, Part::WeightGradient | Part::ReduceInput | Part::ReduceOutput | Part::ReduceOutputCast) => {
-                Kind::Gradients
-            }
+            (
+                _,
+                Part::WeightGradient
+                | Part::WeightGradientSum
+                | Part::ReduceInput
+                | Part::ReduceOutput
+                | Part::ReduceOutputCast
+                | Part::FlatGradient
+                | Part::FlatGradientCast
+                | Part::PaddingGradient
+                | Part::Bucket
+                | Part::BucketIndices,
+            ) => Kind::Gradients,
             (
                 _,
                 Part::FirstMoment
@@ -330,11 +356,24 @@ impl Tensor {
 }
 
 impl Tensor {
+    /// The same in another type, where it is a number of elements of a type.
+    pub const fn with_dtype(self, dtype: DType) -> Self {
+        match self.size {
+            Size::Of(form) => Self { size: Size::Of(form.with_dtype(dtype)), ..self },
+            _ => self,
+        }
+    }
+
     /// The stream on which it is asked for.
     pub const fn stream(&self) -> Stream {
         match self.part {
-            Part::AllGatherInput | Part::AllGatherOutput => Stream::Gather,
-            Part::ReduceOutput | Part::ReduceOutputCast => Stream::Reduce,
+            Part::LowPrecisionShard => Stream::Cast,
+            Part::AllGatherInput
+            | Part::AllGatherOutput
+            | Part::FlatGradient
+            | Part::PaddingGradient
+            | Part::WeightGradientSum => Stream::Gather,
+            Part::ReduceOutput | Part::ReduceOutputCast | Part::FlatGradientCast => Stream::Reduce,
             _ => Stream::Model,
         }
     }

@@ -6,11 +6,12 @@ use std::collections::HashMap;
 
 pub use tape::{Event, Moment};
 
-use crate::estimator::engines::{Act, DataParallel, Hook, Name, Plan, Unit, UnitPlace, Update};
+use crate::estimator::engines::{Act, DataParallel, Hook, Name, Piece, Plan, Told, Unit, UnitPlace, Update};
 use crate::estimator::models::{Block, Model, tokens};
 use crate::estimator::operators::{
     Added, CUBLAS, CUBLASLT, Part, Place, Program, Registry, Size, Tensor, TensorId, Weight,
 };
+use crate::estimator::units::{DType, Widths};
 use tape::{Call, Instance, KeptWorkspace, Repeated, Storage, Tape, Value};
 
 /// Whether equal layers in a row are played in full.
@@ -89,12 +90,6 @@ struct Own<'p> {
 pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let mut registry = Registry::default();
     let programs = Programs::of(model, plan, &mut registry);
-    let root = programs.root(model, &registry);
-    let root = plan.data_parallel.unit(
-        UnitPlace { weights: &root, before: programs.last_layer().as_deref(), is_root: true },
-        &model.widths,
-        &mut registry,
-    );
     let stages = stages(model, plan, &programs, &mut registry, depth);
     let mut own = |place, part, size, source| registry.id(Tensor { place, part, size }, source);
     let source = "the training loop";
@@ -102,29 +97,31 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let one = own(Place::Loss, Part::Gradient, Size::Bytes(model.loss.bytes()), source);
     let libraries = [CUBLAS, CUBLASLT].map(|size| own(Place::Libraries, Part::Workspace, size, source));
     let labels = model.labels.map(|form| own(Place::Batch, Part::Labels, Size::Of(form), source));
-    let constants = model.constants.iter();
-    let constants: Vec<_> = constants.map(|tensor| own(tensor.place, tensor.part, tensor.size, source)).collect();
-    let count = stages.iter().flat_map(|stage| &stage.instances).map(|instance| instance.weights.len()).sum();
+    let mut constant = |tensor: &Tensor| own(tensor.place, tensor.part, tensor.size, source);
+    let constants: Vec<_> = model.constants.iter().map(&mut constant).collect();
+    let cast = plan.data_parallel.buffers().map(|dtype| {
+        let cast = model.constants.iter().map(|tensor| constant(&tensor.with_dtype(dtype)));
+        cast.collect::<Vec<_>>()
+    });
     let output = programs.output.as_ref().map(|program| Instance { program, weights: Vec::new() });
-    let mut play = Play {
-        tape: Tape::new(count),
-        model,
-        plan,
-        stages: &stages,
-        output: output.as_ref(),
-        kept_results: Vec::new(),
-        root: &root,
-        calls: Vec::new(),
-        names: Default::default(),
-        unit_names: stages.iter().map(|stage| vec![Names::default(); stage.units.len()]).collect(),
-        root_names: Names::default(),
-        whole: vec![Vec::new(); count],
-        listed: Vec::new(),
-        renewed: vec![None; count],
-        shared: Vec::new(),
+    let output = output.as_ref();
+    let plain = Unit::default();
+    let root = if let DataParallel::Ddp(ddp) = plan.data_parallel {
+        // Its buckets follow the order in which the first backward pass makes gradients.
+        let mut dry = Play::new(model, plan, &stages, output, &plain);
+        let batch = [ids, labels.unwrap_or(ids)].map(|tensor| Value { storage: dry.tape.allocate(tensor), node: None });
+        dry.micro_batch(batch, one);
+        let told = dry.told(&constants, &registry);
+        ddp.unit(&told, &mut registry)
+    } else {
+        let before = programs.last_layer();
+        let weights = programs.root(model, &registry);
+        let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: true };
+        plan.data_parallel.unit(place, &model.widths, &mut registry)
     };
+    let mut play = Play::new(model, plan, &stages, output, &root);
 
-    play.build(&constants);
+    let buffers = play.build(&constants);
     play.add_adapters();
     play.each_unit(Hook::Wrap);
     play.tape.mark(Moment::Loaded);
@@ -134,12 +131,32 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     if plan.keeps_workspaces {
         play.keep_workspaces(&libraries, is_steady);
     }
+    let begin = |play: &mut Play<'_>| {
+        for (&buffer, &cast) in buffers.iter().zip(cast.iter().flatten()) {
+            play.tape.allocate(cast);
+            play.tape.release(buffer);
+        }
+        play.each_unit(Hook::FirstForward);
+    };
     if is_steady {
+        begin(&mut play);
+        play.each_unit(Hook::SecondForward);
         play.update(false, true);
     }
     let count = if let Steps::First(count) = steps { count } else { 1 };
+    let micro_batches = plan.micro_batches.min(depth.micro_batches());
     for step in 0..count {
-        for _ in 0..plan.micro_batches.min(depth.micro_batches()) {
+        for micro_batch in 0..micro_batches {
+            play.release_results();
+            match (is_steady, step, micro_batch) {
+                (false, 0, 0) => begin(&mut play),
+                (false, 0, 1) => play.each_unit(Hook::SecondForward),
+                (false, 1, 0) if micro_batches == 1 => play.each_unit(Hook::SecondForward),
+                _ => {}
+            }
+            if micro_batch == 0 {
+                play.each_unit(Hook::BeforeStep);
+            }
             play.micro_batch([ids, labels], one);
         }
         play.tape.mark(Moment::Update);
@@ -157,23 +174,33 @@ impl Programs {
     /// Every block of a model, with what the optimizer does with its weights as this device holds them.
     fn of(model: &Model, plan: &Plan, registry: &mut Registry) -> Self {
         let updates = |weights: &[&Weight], registry: &mut Registry| {
-            let held = plan.data_parallel.held(weights);
+            let held = plan.data_parallel.held(weights, &model.widths);
             held.iter().map(|weight| plan.optimizer.update(weight, registry)).collect::<Vec<_>>()
         };
+        let lower = |block: &Block, registry: &mut Registry| {
+            let mut program = block.lower(registry, plan.types);
+            plan.data_parallel.prepare(&mut program.weights, registry);
+            program
+        };
         let mut layer = |block: &Block| {
-            let program = block.lower(registry, plan.types);
+            let program = lower(block, registry);
             let updates = updates(&program.weights.iter().collect::<Vec<_>>(), registry);
             Lowered { program, updates }
         };
         let layers = model.layers.iter().map(|run| run.period.iter().map(&mut layer).collect()).collect();
-        let [opening, closing] = [&model.opening, &model.closing].map(|block| block.lower(registry, plan.types));
-        let mut updates = updates(&opening.weights.iter().chain(&closing.weights).collect::<Vec<_>>(), registry);
-        let last = updates.split_off(opening.weights.len());
+        let [opening, closing] = [&model.opening, &model.closing].map(|block| lower(block, registry));
+        let is_own: Vec<_> =
+            closing.weights.iter().map(|weight| !(model.is_tied && is_head(weight, registry))).collect();
+        let own = closing.weights.iter().zip(&is_own).filter(|(_, is_own)| **is_own).map(|(weight, _)| weight);
+        let mut updates = updates(&opening.weights.iter().chain(own).collect::<Vec<_>>(), registry);
+        let mut own = updates.split_off(opening.weights.len()).into_iter();
+        // A tied head's matrix has its turn with the embedding.
+        let last = is_own.iter().map(|is_own| if *is_own { own.next() } else { None }.unwrap_or_default()).collect();
         Self {
             opening: [Lowered { program: opening, updates }],
             layers,
             closing: [Lowered { program: closing, updates: last }],
-            output: model.output.as_ref().map(|block| block.lower(registry, plan.types)),
+            output: model.output.as_ref().map(|block| lower(block, registry)),
         }
     }
 
@@ -253,6 +280,12 @@ fn owned<'p>(instance: &'p Instance<'p>, updates: &'p [Update]) -> impl Iterator
 /// The number of the token embedding's matrix.
 const EMBEDDING: usize = 0;
 
+/// A tensor as DDP is told of it.
+fn piece(tensor: &Tensor, widths: &Widths) -> Piece {
+    let dtype = if let Size::Of(form) = tensor.size { form.dtype } else { DType::Byte };
+    Piece { bytes: tensor.size.bytes(widths), dtype }
+}
+
 /// What each name has.
 type Names = [Vec<Storage>; Name::COUNT];
 
@@ -306,6 +339,62 @@ struct Play<'p> {
 }
 
 impl<'p> Play<'p> {
+    fn new(
+        model: &'p Model,
+        plan: &'p Plan,
+        stages: &'p [Stage<'p>],
+        output: Option<&'p Instance<'p>>,
+        root: &'p Unit,
+    ) -> Self {
+        let count = stages.iter().flat_map(|stage| &stage.instances).map(|instance| instance.weights.len()).sum();
+        let gives_away = matches!(plan.data_parallel, DataParallel::Ddp(ddp) if ddp.has_views);
+        Self {
+            tape: Tape::new(count, gives_away),
+            model,
+            plan,
+            stages,
+            output,
+            kept_results: Vec::new(),
+            root,
+            calls: Vec::new(),
+            names: Default::default(),
+            unit_names: stages.iter().map(|stage| vec![Names::default(); stage.units.len()]).collect(),
+            root_names: Names::default(),
+            whole: vec![Vec::new(); count],
+            listed: Vec::new(),
+            renewed: vec![None; count],
+            shared: Vec::new(),
+        }
+    }
+
+    /// What DDP is told of the model, when a backward pass was played.
+    fn told(&mut self, constants: &[TensorId], registry: &Registry) -> Told {
+        let piece = |tensor: TensorId| piece(registry.tensor(tensor), &self.model.widths);
+        let mut of_number = vec![(0, None, None); self.whole.len()];
+        for (stage, Stage { instances, .. }) in self.stages.iter().enumerate() {
+            for instance in instances {
+                for (weight, &number) in instance.program.weights.iter().zip(&instance.weights) {
+                    of_number[number] =
+                        (stage, weight.values.first().copied().map(piece), Some(piece(weight.gradient)));
+                }
+            }
+        }
+        let buffers = constants.iter().copied().map(piece).collect();
+        let mut declared = Vec::new();
+        self.each_weight(|_, own| declared.push(own.number));
+        let stages = self.stages;
+        // Numbers of one stage in a row come as often as its layers.
+        let all = |numbers: &[usize]| {
+            let same = numbers.chunk_by(|&one, &other| of_number[one].0 == of_number[other].0);
+            same.flat_map(|same| same.repeat(stages[of_number[same[0]].0].times as usize)).collect::<Vec<_>>()
+        };
+        Told {
+            weights: all(&declared).into_iter().filter_map(|number| of_number[number].1).collect(),
+            buffers,
+            gradients: all(self.tape.arrivals()).into_iter().filter_map(|number| of_number[number].2).collect(),
+        }
+    }
+
     /// Goes through the weights of every block, as its class declares them, each once.
     fn each_weight(&mut self, mut visit: impl FnMut(&mut Self, Own<'p>)) {
         let is_tied = self.model.is_tied;
@@ -363,8 +452,9 @@ impl<'p> Play<'p> {
     }
 
     /// The model's class makes its weights. A head that is tied later is made as well, and goes. Then matrices are packed one
-    /// after another, and what they were made of goes when all are; then what is to have another type is cast.
-    fn build(&mut self, constants: &[TensorId]) {
+    /// after another, and what they were made of goes when all are; then what is to have another type is cast. Its buffers are what
+    /// is put out.
+    fn build(&mut self, constants: &[TensorId]) -> Vec<Storage> {
         self.tape.mark(Moment::Load);
         let (mut plain, mut tied_head) = (vec![Vec::new(); self.renewed.len()], Vec::new());
         let mut has_begun = false;
@@ -387,9 +477,7 @@ impl<'p> Play<'p> {
             }
             has_begun = true;
         });
-        for &constant in constants {
-            self.tape.allocate(constant);
-        }
+        let buffers = constants.iter().map(|&constant| self.tape.allocate(constant)).collect();
         self.tape.release_all(&tied_head);
         let mut packed = Vec::new();
         self.each_weight(|play, Own { weight, number, .. }| {
@@ -407,6 +495,7 @@ impl<'p> Play<'p> {
                 play.tape.release_all(&plain[number]);
             }
         });
+        buffers
     }
 
     /// peft makes adapters in the type of the layer, those of parameters last, and then brings them to their own type one by one.
@@ -432,11 +521,14 @@ impl<'p> Play<'p> {
 
     /// Whether an engine gives whole weights back.
     fn is_sharded(&self) -> bool {
-        self.plan.data_parallel != DataParallel::Alone
+        self.plan.data_parallel.is_sharded()
     }
 
-    /// The engine's part at a hook of every unit, those of layers first.
+    /// The engine's part at a hook of every unit, in the order of that hook.
     fn each_unit(&mut self, hook: Hook) {
+        if hook.is_root_first() {
+            self.hook(Scope::Root, hook);
+        }
         for (stage, Stage { units, times, .. }) in self.stages.iter().enumerate() {
             if units.iter().all(|unit| unit.at(hook).is_empty()) {
                 continue;
@@ -449,7 +541,9 @@ impl<'p> Play<'p> {
                 self.tape.end_repeat();
             }
         }
-        self.hook(Scope::Root, hook);
+        if !hook.is_root_first() {
+            self.hook(Scope::Root, hook);
+        }
     }
 
     /// The engine's part at a hook of a unit.
@@ -486,7 +580,6 @@ impl<'p> Play<'p> {
     fn micro_batch(&mut self, [ids, labels]: [Value; 2], one: TensorId) {
         let [first, between @ .., last] = self.stages else { return };
         self.tape.mark(Moment::Forward);
-        self.release_results();
         self.hook(Scope::Root, Hook::BeforeForward);
         let begun = self.tape.run(&first.instances[0], &[ids]);
         let (shared, names) = begun[1..].split_at(self.model.shared);
@@ -540,7 +633,7 @@ impl<'p> Play<'p> {
             self.hook(Scope::Root, Hook::AfterBackward);
             self.tape.end_backward();
         }
-        if self.is_sharded() {
+        if self.plan.data_parallel != DataParallel::Alone {
             self.kept_results.extend(results.iter().map(|result| result.storage));
         } else {
             results.iter().for_each(|result| self.tape.release(result.storage));
@@ -578,7 +671,7 @@ impl<'p> Play<'p> {
                     _ => play.act(act, Of { scope: Scope::Root, number: own.number, has_states }),
                 });
             });
-            let names = self.names.iter_mut().flat_map(std::mem::take).collect::<Vec<_>>();
+            let names = self.names[..Name::OF_UPDATE].iter_mut().flat_map(std::mem::take).collect::<Vec<_>>();
             names.into_iter().for_each(|storage| self.tape.release(storage));
             self.tape.release_all(&std::mem::take(&mut self.listed));
         }

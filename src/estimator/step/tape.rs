@@ -203,11 +203,15 @@ pub struct Tape<'p> {
     is_backward: bool,
     /// The gradient of the loss, while it is.
     seed: Option<Storage>,
+    /// Whether gradients are copied away as soon as they are there, and go.
+    gives_away: bool,
+    /// Weights in the order in which their gradients came in the last backward pass.
+    arrivals: Vec<usize>,
 }
 
 impl<'p> Tape<'p> {
-    /// A tape of a model with so many weights.
-    pub fn new(weights: usize) -> Self {
+    /// A tape of a model with so many weights, whose gradients may be copied away as soon as they are there.
+    pub fn new(weights: usize, gives_away: bool) -> Self {
         Self {
             events: Vec::new(),
             weights: vec![WeightGradient::default(); weights],
@@ -222,12 +226,19 @@ impl<'p> Tape<'p> {
             kept_workspaces: Vec::new(),
             is_backward: false,
             seed: None,
+            gives_away,
+            arrivals: Vec::new(),
         }
     }
 
     /// All events, and how many storages they speak of.
     pub fn finish(self) -> (Vec<Event>, usize) {
         (self.events, self.storages.len())
+    }
+
+    /// Weights in the order in which their gradients came in the last backward pass.
+    pub fn arrivals(&self) -> &[usize] {
+        &self.arrivals
     }
 
     /// Asks for a storage.
@@ -538,6 +549,7 @@ impl<'p> Tape<'p> {
     /// Begins to run backward from a loss whose own gradient is `one`.
     pub fn begin_backward(&mut self, loss: Value, one: TensorId) {
         self.is_backward = true;
+        self.arrivals.clear();
         let seed = self.allocate(one);
         self.seed = Some(seed);
         let gradient = Gradient { storage: self.retain(seed), is_view: false };
@@ -613,7 +625,8 @@ impl<'p> Tape<'p> {
             let (Some(gradient), Some(derivative)) = (gradient, kernel.derivative(place)) else { continue };
             match kernel.operands[place] {
                 Operand::Weight(weight) => {
-                    self.accumulate(instance.weights[weight], gradient, derivative.gradient);
+                    let sum = instance.program.weights[weight].gradient_sum;
+                    self.accumulate(instance.weights[weight], gradient, sum);
                 }
                 Operand::Value(_) => self.deliver(entry.inputs[place], gradient, derivative.gradient),
             }
@@ -723,11 +736,15 @@ impl<'p> Tape<'p> {
     fn accumulate(&mut self, weight: usize, gradient: Gradient, tensor: TensorId) {
         let buffer = self.weights[weight].buffer.take();
         let sum = self.sum(buffer, gradient, tensor);
-        let weight = &mut self.weights[weight];
+        let number = weight;
+        let weight = &mut self.weights[number];
         weight.awaited = weight.awaited.saturating_sub(1);
         if weight.awaited > 0 {
             weight.buffer = Some(sum);
-        } else if weight.whole.is_none() {
+            return;
+        }
+        self.arrivals.push(number);
+        if weight.whole.is_none() && !self.gives_away {
             weight.whole = Some(sum);
         } else {
             self.release(sum.storage);

@@ -1,7 +1,11 @@
 //! How devices that train on different sequences share weights, gradients and the optimizer's state.
 
+mod ddp;
+mod fsdp1;
 mod fsdp2;
 
+pub use ddp::{Ddp, Piece, Told};
+pub use fsdp1::Fsdp1;
 pub use fsdp2::Fsdp2;
 
 use super::acts::Unit;
@@ -16,6 +20,10 @@ use crate::estimator::units::{DType, Widths};
 pub enum DataParallel {
     /// One device trains alone.
     Alone,
+    /// `DistributedDataParallel` of PyTorch: every device holds everything.
+    Ddp(Ddp),
+    /// FSDP of PyTorch's first generation, with the same units as that of the second.
+    Fsdp1(Fsdp1),
     /// FSDP of PyTorch's second generation (`fully_shard`), a unit for each layer and one for what is around them.
     Fsdp2(Fsdp2),
 }
@@ -51,37 +59,69 @@ impl DataParallel {
         if cluster.gpus == 1 {
             return Ok(Self::Alone);
         }
-        let is_mixed = recipe.precision == Precision::Mixed;
         let has_other_axes =
             cluster.tensor_parallel > 1 || cluster.pipeline_parallel > 1 || cluster.context_parallel > 1;
+        if has_other_axes {
+            return Err(NotCounted::SeveralGpus);
+        }
+        match cluster.zero {
+            ZeroStage::Stage0 if recipe.precision != Precision::Mixed => {
+                let accumulates = recipe.micro_batches > 1;
+                Ok(Self::Ddp(Ddp { has_views: unsaid.has_bucket_views, accumulates }))
+            }
+            ZeroStage::Stage3 => Self::fsdp(scenario, unsaid),
+            _ => Err(NotCounted::SeveralGpus),
+        }
+    }
+
+    /// FSDP of either generation.
+    fn fsdp(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
+        let Scenario { recipe, cluster, .. } = scenario;
+        let is_mixed = recipe.precision == Precision::Mixed;
         let reshards = match cluster.reshard {
             0 => true,
             1 => false,
             _ => return Err(NotCounted::SeveralGpus),
         };
-        if has_other_axes
-            || unsaid.is_fsdp1
-            || unsaid.has_units_apart
-            || cluster.zero != ZeroStage::Stage3
-            || recipe.adapter != Adapter::None
-            || !(is_mixed || recipe.precision == Precision::PureBf16)
-        {
+        let is_played = is_mixed || recipe.precision == Precision::PureBf16;
+        if unsaid.has_units_apart || recipe.adapter != Adapter::None || !is_played || unsaid.is_fsdp1 && !reshards {
             return Err(NotCounted::SeveralGpus);
         }
-        let wide = if is_mixed { DType::Single } else { DType::Half };
-        Ok(Self::Fsdp2(Fsdp2 {
-            devices: u64::from(cluster.gpus),
-            stored: wide,
-            gathered: DType::Half,
-            reduced: if unsaid.reduces_in_half { DType::Half } else { wide },
-            reshards,
-        }))
+        let stored = if is_mixed { DType::Single } else { DType::Half };
+        let reduced = if unsaid.reduces_in_half { DType::Half } else { stored };
+        let (devices, gathered) = (u64::from(cluster.gpus), DType::Half);
+        Ok(if unsaid.is_fsdp1 {
+            Self::Fsdp1(Fsdp1 { devices, stored, gathered, reduced })
+        } else {
+            Self::Fsdp2(Fsdp2 { devices, stored, gathered, reduced, reshards })
+        })
+    }
+
+    /// Whether an engine gives whole weights back.
+    pub const fn is_sharded(self) -> bool {
+        matches!(self, Self::Fsdp1(_) | Self::Fsdp2(_))
+    }
+
+    /// What an engine makes of the weights of a unit, before anything else is made of them.
+    pub fn prepare(self, weights: &mut [Weight], registry: &mut Registry) {
+        if let Self::Fsdp1(_) = self {
+            weights.iter_mut().for_each(|weight| fsdp1::prepare(weight, registry));
+        }
+    }
+
+    /// The type to which buffers of the model are cast, where they are.
+    pub fn buffers(self) -> Option<DType> {
+        match self {
+            Self::Fsdp1(fsdp) if fsdp.is_mixed() => Some(fsdp.gathered),
+            _ => None,
+        }
     }
 
     /// The weights of a unit as the optimizer of this device sees them.
-    pub fn held(self, weights: &[&Weight]) -> Vec<Weight> {
+    pub fn held(self, weights: &[&Weight], widths: &Widths) -> Vec<Weight> {
         match self {
-            Self::Alone => weights.iter().map(|&weight| weight.clone()).collect(),
+            Self::Fsdp1(fsdp) => fsdp.held(weights, widths),
+            Self::Alone | Self::Ddp(_) => weights.iter().map(|&weight| weight.clone()).collect(),
             Self::Fsdp2(fsdp) => weights.iter().map(|weight| fsdp.held(weight)).collect(),
         }
     }
@@ -89,7 +129,8 @@ impl DataParallel {
     /// What is done with a unit.
     pub fn unit(self, place: Place<'_>, widths: &Widths, registry: &mut Registry) -> Unit {
         match self {
-            Self::Alone => Unit::default(),
+            Self::Alone | Self::Ddp(_) => Unit::default(),
+            Self::Fsdp1(fsdp) => fsdp.unit(place, widths, registry),
             Self::Fsdp2(fsdp) => fsdp.unit(place, widths, registry),
         }
     }

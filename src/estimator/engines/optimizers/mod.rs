@@ -33,7 +33,7 @@ pub enum Optimizer {
 }
 
 /// What an optimizer does with a weight, in each of its passes over all weights.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Update {
     /// A list for each pass.
     pub passes: Vec<Vec<Act>>,
