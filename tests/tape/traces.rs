@@ -11,12 +11,9 @@ use serde_json::Value;
 
 /// Recorded rows that have no program yet, and why.
 const REFUSED: &[(&str, NotCounted)] = &[
-    ("ddp-amp", NotCounted::SeveralGpus),
-    ("ddp-bf16-view-accum", NotCounted::SeveralGpus),
     ("deepspeed-2", NotCounted::SeveralGpus),
     ("deepspeed-3-ckpt", NotCounted::SeveralGpus),
     ("dpo-amp", NotCounted::Task),
-    ("fsdp1-amp-ckpt", NotCounted::SeveralGpus),
     ("pipeline-first", NotCounted::SeveralGpus),
     ("pipeline-last", NotCounted::SeveralGpus),
     ("pipeline-second", NotCounted::SeveralGpus),

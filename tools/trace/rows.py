@@ -82,6 +82,13 @@ ROWS = {
     "pipeline-first": {"with": "pipeline", "rank": 0, **STAGE},
     "pipeline-second": {"with": "pipeline", "rank": 1, **STAGE},
     "pipeline-last": {"with": "pipeline", "rank": 3, **STAGE},
+    # The same with settings that were drawn at random.
+    "held-fsdp1-tied": {"with": "fsdp", "impl": "fsdp1", "model": "qwen2.5-0.5b", "batch": 2, "sequence": 1536, "layers": 3, "world": 8, "precision": "amp", "ckpt": True},
+    "held-fsdp1-accum": {"with": "fsdp", "impl": "fsdp1", "model": "tinyllama-1.1b", "batch": 1, "sequence": 3000, "layers": 3, "world": 8, "precision": "amp", "ckpt": True, "accum": 3},
+    "held-fsdp2-tied": {"with": "fsdp", "impl": "fsdp2", "model": "qwen2.5-0.5b", "batch": 1, "sequence": 256, "layers": 3, "world": 24, "precision": "amp", "ckpt": True},
+    "held-fsdp2-accum": {"with": "fsdp", "impl": "fsdp2", "model": "mistral-7b", "batch": 1, "sequence": 3000, "layers": 2, "world": 2, "precision": "amp", "ckpt": True, "accum": 2},
+    "held-ddp-views": {"with": "fsdp", "impl": "ddp", "model": "qwen2.5-0.5b", "batch": 4, "sequence": 511, "layers": 2, "world": 32, "precision": "amp", "ckpt": True, "views": True},
+    "held-ddp-accum": {"with": "fsdp", "impl": "ddp", "model": "mistral-7b", "batch": 2, "sequence": 3000, "layers": 3, "world": 4, "precision": "amp", "accum": 3},
 }
 
 

@@ -91,9 +91,38 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    /// The step of one rank of several.
+    fn any_rank()(
+        scenario in any_step(),
+        gpus in 2..70_u32,
+        is_sharded in any::<bool>(),
+        is_mixed in any::<bool>(),
+        reshard in 0..2_u32,
+        is_fsdp1 in any::<bool>(),
+        has_bucket_views in any::<bool>(),
+    ) -> (Scenario, engines::Unsaid) {
+        let mut scenario = scenario;
+        scenario.cluster.gpus = gpus;
+        let is_fsdp1 = is_fsdp1 && is_sharded;
+        if is_sharded {
+            scenario.cluster.zero = crate::ZeroStage::Stage3;
+            scenario.cluster.reshard = if is_fsdp1 { 0 } else { reshard };
+            scenario.recipe.adapter = Adapter::None;
+            scenario.recipe.precision = if is_mixed { Precision::Mixed } else { Precision::PureBf16 };
+        }
+        (scenario, engines::Unsaid { is_fsdp1, has_bucket_views, ..engines::Unsaid::default() })
+    }
+}
+
 /// A step that finds its state there, with the widths of its model.
 fn steady(scenario: &Scenario, depth: Depth) -> (Trace, Widths) {
-    let (model, plan) = engines::wrapped(scenario, engines::Unsaid::default()).expect("it is played");
+    steady_run(scenario, engines::Unsaid::default(), depth)
+}
+
+/// The same where it is known what no input says.
+fn steady_run(scenario: &Scenario, unsaid: engines::Unsaid, depth: Depth) -> (Trace, Widths) {
+    let (model, plan) = engines::wrapped(scenario, unsaid).expect("it is played");
     (play(&model, &plan, depth, Steps::Steady), model.widths)
 }
 
@@ -109,6 +138,17 @@ proptest! {
             (peak.bytes, peak.moment, Alive::at(&trace, &widths, batch, peak))
         });
         // Beyond two micro-batches all do what the second does.
+        prop_assert_eq!(folded, whole);
+    }
+
+    #[test]
+    fn the_same_holds_for_one_rank_of_several((scenario, unsaid) in any_rank()) {
+        let batch = scenario.recipe.batch.into();
+        let [folded, whole] = [Depth::Folded, Depth::Whole].map(|depth| {
+            let (trace, widths) = steady_run(&scenario, unsaid, depth);
+            let peak = Peak::of(&trace, &widths, batch);
+            (peak.bytes, peak.moment, Alive::at(&trace, &widths, batch, peak))
+        });
         prop_assert_eq!(folded, whole);
     }
 

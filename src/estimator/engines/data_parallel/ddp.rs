@@ -51,7 +51,7 @@ impl Ddp {
         let mut broadcast = |pieces: &[Piece], name| {
             let mut acts: Vec<Act> = Vec::new();
             for piece in by_type(pieces).iter().flat_map(|same| cut(same, &[PIECE])).filter(|piece| piece.len() > 1) {
-                acts.push(Act::Name(name, id(Part::Broadcast, piece.iter().fold(0, |sum, bytes| sum + bytes))));
+                acts.push(Act::Name(name, id(Part::Broadcast, all(&piece))));
             }
             acts.push(Act::Drop(name));
             acts
@@ -60,8 +60,7 @@ impl Ddp {
         let forward = broadcast(&told.buffers, Name::Ahead);
         let sizes: Vec<_> = told.gradients.iter().map(|piece| piece.bytes).collect();
         let buckets = cut(&sizes, &BUCKETS);
-        let mut bucket =
-            |bytes: &[u64]| id(Part::Bucket, bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes)));
+        let mut bucket = |bytes: &[u64]| id(Part::Bucket, all(bytes));
         // One limit only: the first bucket never is full.
         let first = bucket(&sizes);
         let rebuilt: Vec<TensorId> = buckets.iter().map(|bytes| bucket(bytes)).collect();
@@ -81,6 +80,10 @@ impl Ddp {
             .with(Hook::SecondForward, rebuild)
             .with(Hook::BeforeForward, forward)
     }
+}
+
+fn all(bytes: &[u64]) -> u64 {
+    bytes.iter().fold(0, |sum, &bytes| sum.saturating_add(bytes))
 }
 
 /// The bytes of each type, in the order in which types come.
