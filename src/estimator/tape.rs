@@ -6,7 +6,6 @@ use super::bounds::Field;
 use super::choice::Segments;
 use super::counters::Caching;
 use super::engines::{self, Plan};
-use super::models::Model;
 use super::scenario::Scenario;
 use super::search;
 use super::step::{Depth, Steps, Trace, play};
@@ -15,14 +14,13 @@ use super::units::Width;
 pub use super::counters::{Alive, OutOfMemory, Peak, Replayed};
 pub use super::engines::Unsaid;
 pub use super::models::NotCounted;
-pub use super::operators::{Kind, Part, Place, Stream, Tensor};
+pub use super::operators::{Kind, Owner, Part, Place, Stream, Tensor};
 pub use super::step::{Event, Moment};
 pub use super::units::DType;
 
 /// The training step of a scenario as operators.
 #[derive(Clone, Debug)]
 pub struct Program {
-    model: Model,
     plan: Plan,
     batch: u64,
 }
@@ -35,23 +33,24 @@ impl Program {
 
     /// The same where it is known what no input says.
     pub fn of_run(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
-        let (model, plan) = engines::wrapped(scenario, unsaid)?;
-        Ok(Self { model, plan, batch: u64::from(scenario.recipe.batch) })
+        let plan = engines::wrapped(scenario, unsaid)?;
+        let batch = u64::from(scenario.recipe.batch).saturating_mul(plan.task.sequences);
+        Ok(Self { plan, batch })
     }
 
-    /// The number of weights, adapters among them.
+    /// The number of weights of the trained model, adapters among them.
     pub fn parameters(&self) -> u64 {
-        self.model.parameters()
+        self.plan.task.networks.first().map_or(0, |network| network.model.parameters())
     }
 
     /// A step that finds the optimizer's state there.
     pub fn steady(&self) -> Played<'_> {
-        Played { program: self, trace: play(&self.model, &self.plan, Depth::Folded, Steps::Steady) }
+        Played { program: self, trace: play(&self.plan, Depth::Folded, Steps::Steady) }
     }
 
     /// The first steps in full, from building the model on.
     pub fn first_steps(&self, steps: u32) -> Played<'_> {
-        Played { program: self, trace: play(&self.model, &self.plan, Depth::Whole, Steps::First(steps)) }
+        Played { program: self, trace: play(&self.plan, Depth::Whole, Steps::First(steps)) }
     }
 }
 
@@ -65,6 +64,10 @@ pub fn largest_micro_batch(scenario: &Scenario, budget: u64) -> Result<u32, NotC
     };
     // Attention that copies the heads of several sequences does not copy those of one: the step is another program then.
     let (alone, several) = (of(1)?, of(2)?);
+    if several.plan.task.is_of_one_batch {
+        let fits = |batch| of(batch).is_ok_and(|program| program.steady().peak().bytes <= budget);
+        return Ok(search::largest(Field::Batch.bound().max as u32, scenario.recipe.batch, fits));
+    }
     let (alone, several) = (alone.steady(), several.steady());
     let fits = |batch: u32| {
         let played = if batch == 1 { &alone } else { &several };
@@ -87,22 +90,22 @@ impl Played<'_> {
     }
 
     fn peak_at(&self, batch: u64) -> Peak {
-        Peak::of(&self.trace, &self.program.model.widths, batch)
+        Peak::of(&self.trace, &self.program.plan.widths(), batch)
     }
 
     /// Who is alive at the peak, the largest first.
     pub fn alive(&self) -> Vec<Alive> {
-        Alive::at(&self.trace, &self.program.model.widths, self.program.batch, self.peak())
+        Alive::at(&self.trace, &self.program.plan.widths(), self.program.batch, self.peak())
     }
 
     /// What PyTorch's allocator finds of the last step with so much memory. The steps must have been played in full.
     pub fn replay(&self, segments: Segments, limit: u64) -> Result<Replayed, OutOfMemory> {
-        Caching::replay(&self.trace, &self.program.model.widths, self.program.batch, segments, limit)
+        Caching::replay(&self.trace, &self.program.plan.widths(), self.program.batch, segments, limit)
     }
 
     /// What the allocator is asked, in order, with the bytes that are asked for; what has no bytes is left out.
     pub fn requests(&self) -> impl Iterator<Item = Request> {
-        let widths = self.program.model.widths.with(Width::Batch, self.program.batch);
+        let widths = self.program.plan.widths().with(Width::Batch, self.program.batch);
         let registry = &self.trace.registry;
         let mut numbers = vec![0; self.trace.storages];
         let mut count = 0;
@@ -121,7 +124,7 @@ impl Played<'_> {
                 is_there.then(|| Request::Free { number: numbers[storage.0 as usize] })
             }
             Event::Mark(moment) => Some(Request::Mark(moment)),
-            Event::Repeat(_) | Event::Again => None,
+            Event::EmptyCache | Event::Repeat(_) | Event::Again => None,
         })
     }
 }

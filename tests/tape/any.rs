@@ -2,7 +2,8 @@
 
 use bmax::tape::{Program, largest_micro_batch};
 use bmax::{
-    AttentionKernel, Batching, Engine, Fp8, Kernels, LossHead, Method, Offload, Outside, Scenario, TaskKind, catalogue,
+    AttentionKernel, Batching, Engine, Fp8, Kernels, LossHead, Method, Offload, Outside, RewardModel, Rollout,
+    Scenario, Switch, TaskKind, catalogue,
 };
 use proptest::prelude::*;
 
@@ -28,12 +29,25 @@ fn on_one_gpu(mut scenario: Scenario, is_listed: bool) -> Scenario {
     scenario
 }
 
+/// A scenario of a task, of which everything else is played.
+fn of_a_task(scenario: Scenario, kind: TaskKind) -> Scenario {
+    let mut scenario = on_one_gpu(scenario, true);
+    let recipe = &mut scenario.recipe;
+    (recipe.attention, recipe.adapter_dropout, recipe.dropout) = (AttentionKernel::Flash, Switch::Off, Switch::Off);
+    scenario.task.kind = kind;
+    (scenario.task.rollout, scenario.task.reward) = (Rollout::Server, RewardModel::Function);
+    scenario
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn any_scenario_is_played_or_refused(scenario in any_scenario(), is_one_gpu in any::<bool>(), is_listed in any::<bool>()) {
+    fn any_scenario_is_played_or_refused(scenario in any_scenario(), is_one_gpu in any::<bool>(), is_listed in any::<bool>(), task in any::<bool>()) {
+        let kind = scenario.task.kind;
+        let task_of = scenario.task;
         let scenario = if is_one_gpu { on_one_gpu(scenario, is_listed) } else { scenario };
+        let scenario = if task && is_one_gpu { of_a_task(Scenario { task: task_of, ..scenario }, kind) } else { scenario };
         match Program::of(&scenario) {
             Ok(program) => {
                 let peak = program.steady().peak();

@@ -1,5 +1,5 @@
 //! Live and reserved memory of the tape beside the peaks that PyTorch's allocator had on a device that computes nothing
-//! (tests/vectors/cuda.json, cuda_loaded.json, cuda_parallel.json).
+//! (tests/vectors/cuda.json, cuda_loaded.json, cuda_parallel.json, trl.json).
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,7 @@ struct Row {
     segments: Segments,
     live: u64,
     reserved: u64,
+    /// What the run says of the number of its weights, where it does.
     parameters: Option<u64>,
     /// With how little memory it ran, found by trying in steps of 0.6 %.
     least: Option<u64>,
@@ -101,6 +102,16 @@ const HELD: &[Held] = &[
         live: 9,
         reserved: 9,
         refused: &[(NotCounted::SeveralGpus, 5), (NotCounted::Engine, 112)],
+        least: (0, 0),
+    },
+    Held {
+        file: "trl",
+        steps: 3,
+        rows: (55, 0),
+        played: 35,
+        live: 35,
+        reserved: 35,
+        refused: &[(NotCounted::Task, 20)],
         least: (0, 0),
     },
 ];

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use bmax::link;
-use bmax::tape::{Moment, NotCounted, Program, Request, Stream, Unsaid};
+use bmax::tape::{Moment, NotCounted, Part, Place, Program, Request, Stream, Tensor, Unsaid};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
@@ -13,7 +13,6 @@ use serde_json::Value;
 const REFUSED: &[(&str, NotCounted)] = &[
     ("deepspeed-2", NotCounted::SeveralGpus),
     ("deepspeed-3-ckpt", NotCounted::SeveralGpus),
-    ("dpo-amp", NotCounted::Task),
     ("pipeline-first", NotCounted::SeveralGpus),
     ("pipeline-last", NotCounted::SeveralGpus),
     ("pipeline-second", NotCounted::SeveralGpus),
@@ -93,10 +92,16 @@ fn recorded(name: &str) -> Recorded {
     Recorded { question, unsaid, events: since(&events, loaded.expect("a model that is loaded")) }
 }
 
+/// Whether nothing is made of a tensor where nothing is computed: a mask is read as zeros there, and picks no rows.
+fn is_not_recorded(tensor: &Tensor) -> bool {
+    tensor.place == Place::MaskedRows && matches!(tensor.part, Part::Order | Part::Picked | Part::Mean)
+}
+
 /// The same of the tape.
 fn played(program: &Program) -> Vec<Asked> {
     let (mut made, mut events, mut loaded): (Vec<Asked>, _, _) = (vec![], vec![], 0);
     let mut streams = vec![Stream::Model];
+    let mut count = 0;
     for request in program.first_steps(2).requests() {
         match request {
             Request::Allocate { bytes, tensor } => {
@@ -104,10 +109,16 @@ fn played(program: &Program) -> Vec<Asked> {
                 let known = streams.iter().position(|&stream| stream == tensor.stream());
                 let stream = known.unwrap_or(streams.len());
                 streams.extend(known.is_none().then_some(tensor.stream()));
-                let asked = Asked { number: made.len(), bytes: bytes as i64, stream, by };
+                let is_recorded = !is_not_recorded(&tensor);
+                let bytes = if is_recorded { bytes as i64 } else { 0 };
+                let asked = Asked { number: count, bytes, stream, by };
                 made.push(asked.clone());
-                events.push(asked);
+                if is_recorded {
+                    count += 1;
+                    events.push(asked);
+                }
             }
+            Request::Free { number } if made[number].bytes == 0 => {}
             Request::Free { number } => events.push(Asked { bytes: -made[number].bytes, ..made[number].clone() }),
             Request::Mark(Moment::Loaded) => loaded = events.len(),
             Request::Mark(_) => {}

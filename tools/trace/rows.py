@@ -73,6 +73,12 @@ ROWS = {
     "mpt-ckpt": {"model": "mpt-7b", "batch": 2, "sequence": 511, "layers": 2, "attn": "eager", "ckpt": True},
     # One rank of several, and a trainer.
     "dpo-amp": {"with": "dpo", "model": "tinyllama-1.1b", "batch": 1, "sequence": 1024, "layers": 2, "precision": "amp"},
+    "dpo-lora-amp-ckpt": {
+        "with": "dpo", "model": "llama-3.1-8b", "batch": 1, "sequence": 512, "layers": 2, "base": "bf16", "targets": "all", "rank": 16,
+        "ref": "adapter", "precision": "amp", "ckpt": True,
+    },
+    "reward-amp": {"with": "reward", "model": "tinyllama-1.1b", "batch": 2, "sequence": 1024, "layers": 2, "precision": "amp"},
+    "grpo-ckpt": {"with": "grpo", "model": "qwen2.5-0.5b", "batch": 4, "sequence": 1024, "prompt": 128, "layers": 2, "precision": "bf16", "ckpt": True},
     "fsdp2-amp-ckpt": {"with": "fsdp", "impl": "fsdp2", "world": 8, **SHARDED},
     "fsdp1-amp-ckpt": {"with": "fsdp", "impl": "fsdp1", "world": 8, **SHARDED},
     "ddp-amp": {"with": "fsdp", "impl": "ddp", "world": 8, **LLAMA, "precision": "amp"},

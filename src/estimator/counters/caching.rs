@@ -113,8 +113,8 @@ impl Caching {
         segments: Segments,
         limit: u64,
     ) -> Result<Replayed, OutOfMemory> {
-        let sizes = blocks(trace.registry.all().map(|(tensor, _)| tensor), &widths.with(Width::Batch, batch));
-        let streams: Vec<_> = trace.registry.all().map(|(tensor, _)| tensor.stream()).collect();
+        let sizes = blocks(trace.registry.all().map(|(tensor, ..)| tensor), &widths.with(Width::Batch, batch));
+        let streams: Vec<_> = trace.registry.all().map(|(tensor, ..)| tensor.stream()).collect();
         let begin = trace.last_step();
         let (mut caching, mut numbers) = (Self::new(segments, limit), vec![Number::MAX; trace.storages]);
         for (position, event) in trace.events.iter().enumerate() {
@@ -130,7 +130,7 @@ impl Caching {
                     caching.free(numbers[storage.0 as usize]);
                 }
                 // `empty_cache`, which the recorded runs call when the model is there.
-                Event::Mark(Moment::Loaded) => caching.give_back(),
+                Event::Mark(Moment::Loaded) | Event::EmptyCache => caching.give_back(),
                 _ => {}
             }
         }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::blocks;
-use crate::estimator::operators::{Tensor, TensorId};
+use crate::estimator::operators::{Owner, Tensor, TensorId};
 use crate::estimator::step::{Event, Moment, Trace};
 use crate::estimator::units::{Width, Widths};
 
@@ -34,7 +34,7 @@ fn walk<T: Tally>(
             match event {
                 Event::Allocate(tensor, _) => tally.add(tensor, 1),
                 Event::Free(tensor, _) => tally.add(tensor, -1),
-                Event::Mark(_) | Event::Repeat(_) | Event::Again => {}
+                Event::EmptyCache | Event::Mark(_) | Event::Repeat(_) | Event::Again => {}
             }
             visit(tally, Position { event: first + offset, iteration }, event)?;
         }
@@ -102,7 +102,7 @@ impl Peak {
     /// The peak of a trace at a micro-batch.
     pub fn of(trace: &Trace, widths: &Widths, batch: u64) -> Self {
         let widths = widths.with(Width::Batch, batch);
-        let sizes = blocks(trace.registry.all().map(|(tensor, _)| tensor), &widths);
+        let sizes = blocks(trace.registry.all().map(|(tensor, ..)| tensor), &widths);
         let begin = trace.last_step();
         let start = Position { event: 0, iteration: 0 };
         let (mut most, mut moment, mut at, mut fullest) = (0, Moment::Load, start, Moment::Load);
@@ -126,6 +126,8 @@ impl Peak {
 pub struct Alive {
     /// The tensor.
     pub tensor: Tensor,
+    /// Whose it is.
+    pub owner: Owner,
     /// The source of the tensor's rule.
     pub source: &'static str,
     /// How many are alive.
@@ -143,12 +145,12 @@ impl Alive {
         });
         let widths = widths.with(Width::Batch, batch);
         let known = trace.registry.all().zip(counts).filter(|(_, count)| *count > 0);
-        let alive = known.map(|((&tensor, source), count)| {
+        let alive = known.map(|((&tensor, owner, source), count)| {
             let count = u64::try_from(count).unwrap_or(u64::MAX);
-            Self { tensor, source, count, bytes: tensor.size.bytes(&widths).saturating_mul(count) }
+            Self { tensor, owner, source, count, bytes: tensor.size.bytes(&widths).saturating_mul(count) }
         });
         let mut alive: Vec<_> = alive.filter(|alive| alive.bytes > 0).collect();
-        alive.sort_by_key(|alive| (std::cmp::Reverse(alive.bytes), alive.tensor.place, alive.tensor.part));
+        alive.sort_by_key(|alive| (std::cmp::Reverse(alive.bytes), alive.owner, alive.tensor.place, alive.tensor.part));
         alive
     }
 }

@@ -7,10 +7,10 @@ use super::{Alive, Caching, OutOfMemory, Peak, Replayed};
 use crate::estimator::bounds::Field;
 use crate::estimator::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, Logits, LossHead, Optimizer, Precision, Recomputation,
-    Segments, StepKernel, Switch,
+    Reference, RewardModel, Rollout, Segments, StepKernel, Switch, TaskKind,
 };
 use crate::estimator::engines;
-use crate::estimator::operators::{Kind, Part, Place};
+use crate::estimator::operators::{Kind, Owner, Part, Place};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::step::{Depth, Event, Steps, Trace, play};
 use crate::estimator::tape::largest_micro_batch;
@@ -122,8 +122,8 @@ fn steady(scenario: &Scenario, depth: Depth) -> (Trace, Widths) {
 
 /// The same where it is known what no input says.
 fn steady_run(scenario: &Scenario, unsaid: engines::Unsaid, depth: Depth) -> (Trace, Widths) {
-    let (model, plan) = engines::wrapped(scenario, unsaid).expect("it is played");
-    (play(&model, &plan, depth, Steps::Steady), model.widths)
+    let plan = engines::wrapped(scenario, unsaid).expect("it is played");
+    (play(&plan, depth, Steps::Steady), plan.widths())
 }
 
 proptest! {
@@ -163,7 +163,7 @@ proptest! {
                 _ => {}
             }
         }
-        for ((tensor, _), count) in trace.registry.all().zip(counts) {
+        for ((tensor, ..), count) in trace.registry.all().zip(counts) {
             let stays = matches!(tensor.kind(), Kind::Parameters | Kind::Optimizer)
                 || matches!((tensor.place, tensor.part), (_, Part::Table) | (Place::Batch, Part::Ids | Part::Labels));
             prop_assert!(count == 0 || stays && count > 0, "{:?} {}", tensor, count);
@@ -199,9 +199,9 @@ proptest! {
 fn weights_are_those_that_published_models_have() {
     for row in catalogue::MODELS {
         let scenario = plain(row.slug);
-        if let (Ok((model, _)), true) =
-            (engines::wrapped(&scenario, engines::Unsaid::default()), row.group.is_published())
-        {
+        let plan = engines::wrapped(&scenario, engines::Unsaid::default());
+        if let (Ok(plan), true) = (plan, row.group.is_published()) {
+            let model = &plan.task.networks[0].model;
             let said = row.model.parameters;
             // Some rows round what a paper says.
             let is_round = said % 1_000_000 == 0;
@@ -238,13 +238,39 @@ fn weights_that_are_frozen_keep_nothing_for_their_own_sake() {
 fn the_allocator_gives_back_what_it_caches_before_it_gives_up() {
     let mut scenario = plain("llama-3.2-1b");
     (scenario.recipe.recomputation, scenario.recipe.batch) = (Recomputation::Full, 2);
-    let (model, plan) = engines::wrapped(&scenario, engines::Unsaid::default()).expect("it is played");
-    let trace = play(&model, &plan, Depth::Whole, Steps::First(2));
-    let replay = |limit| Caching::replay(&trace, &model.widths, 2, Segments::Fixed, limit);
+    let plan = engines::wrapped(&scenario, engines::Unsaid::default()).expect("it is played");
+    let (trace, widths) = (play(&plan, Depth::Whole, Steps::First(2)), plan.widths());
+    let replay = |limit| Caching::replay(&trace, &widths, 2, Segments::Fixed, limit);
     let Replayed { live, reserved } = replay(u64::MAX).expect("there is no limit");
     assert_eq!(replay(reserved), Ok(Replayed { live, reserved }));
     assert!(replay(reserved - (1 << 30)).is_ok());
     assert_eq!(replay(live - 1), Err(OutOfMemory));
+}
+
+#[test]
+fn tasks_that_are_folded_peak_as_those_that_are_played_in_full() {
+    for kind in [TaskKind::Dpo, TaskKind::Reward, TaskKind::Distil, TaskKind::Grpo] {
+        for (precision, recomputation) in
+            [(Precision::PureBf16, Recomputation::Full), (Precision::Autocast, Recomputation::None)]
+        {
+            let mut scenario = plain("qwen2.5-0.5b");
+            (scenario.task.kind, scenario.task.reference) = (kind, Reference::Copy);
+            (scenario.task.rollout, scenario.task.reward) = (Rollout::Server, RewardModel::Function);
+            (scenario.recipe.precision, scenario.recipe.recomputation) = (precision, recomputation);
+            (scenario.recipe.batch, scenario.recipe.sequence) = (3, 200);
+            let sequences =
+                engines::wrapped(&scenario, engines::Unsaid::default()).expect("it is played").task.sequences;
+            let batch = u64::from(scenario.recipe.batch) * sequences;
+            let [folded, whole] = [Depth::Folded, Depth::Whole].map(|depth| {
+                let (trace, widths) = steady(&scenario, depth);
+                let peak = Peak::of(&trace, &widths, batch);
+                (peak.bytes, peak.moment, Alive::at(&trace, &widths, batch, peak))
+            });
+            assert_eq!(folded, whole, "{kind:?}");
+            let has_another = whole.2.iter().any(|alive| alive.owner != Owner::Trained);
+            assert_eq!(has_another, kind != TaskKind::Reward, "{kind:?}");
+        }
+    }
 }
 
 #[test]
@@ -254,7 +280,7 @@ fn models_of_one_structure_have_one_trace_whatever_their_widths() {
             let mut scenario = plain(model);
             (scenario.recipe.adapter, scenario.recipe.sequence, scenario.model.layers) = (adapter, sequence, 40);
             let (trace, _) = steady(&scenario, Depth::Folded);
-            let tensors: Vec<_> = trace.registry.all().map(|(tensor, _)| *tensor).collect();
+            let tensors: Vec<_> = trace.registry.all().map(|(tensor, ..)| *tensor).collect();
             (trace.events, tensors)
         });
         assert_eq!(traces[0], traces[1]);
@@ -270,7 +296,7 @@ fn absurd_widths_are_played_and_saturate() {
     let (trace, widths) = steady(&scenario, Depth::Folded);
     let widths = widths.with(Width::Hidden, u64::MAX);
     assert!(Peak::of(&trace, &widths, u64::MAX).bytes > 1 << 62);
-    let (model, plan) = engines::wrapped(&scenario, engines::Unsaid::default()).expect("it is played");
-    let trace = play(&model, &plan, Depth::Whole, Steps::First(1));
+    let plan = engines::wrapped(&scenario, engines::Unsaid::default()).expect("it is played");
+    let trace = play(&plan, Depth::Whole, Steps::First(1));
     assert_eq!(Caching::replay(&trace, &widths, 1, Segments::Expandable, 1 << 40), Err(OutOfMemory));
 }

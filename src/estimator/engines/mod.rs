@@ -4,118 +4,39 @@
 mod acts;
 mod adapters;
 mod data_parallel;
+mod networks;
 mod optimizers;
+mod passes;
 mod quantized;
+mod tasks;
 
 pub use acts::{Act, Hook, Name, Unit};
 pub use data_parallel::{DataParallel, Piece, Place as UnitPlace, Told, Unsaid};
 pub use optimizers::{Optimizer, Update};
+pub use passes::{Batches, Local, Network, Pass, Plan};
 
 use crate::estimator::choice::{
-    Adapter, AdapterTargets, AdapterType, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method, Offload, Precision,
-    Recomputation, TaskKind, Unquantized,
+    Adapter, AdapterTargets, Batching, Engine, Fp8, FrozenType, Kernels, Logits, LossHead, Method, Offload, Precision,
+    Recomputation, TaskKind,
 };
-use crate::estimator::models::{Block, Call, Model, NotCounted, network};
-use crate::estimator::operators::{Form, Place, Types};
-use crate::estimator::scenario::{Recipe, Scenario};
-use crate::estimator::units::{DType, Shape, Width};
+use crate::estimator::models::NotCounted;
+use crate::estimator::scenario::Scenario;
+use crate::estimator::units::DType;
+use networks::{Networks, weight_dtype};
 
-/// A training program, as one of its devices runs it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// In what types it computes.
-    pub types: Types,
-    /// Whether the backward pass computes each layer again (`torch.utils.checkpoint`, not reentrant).
-    pub has_checkpoints: bool,
-    /// How many micro-batches come before an optimizer step.
-    pub micro_batches: u32,
-    /// Whether each thread that multiplies keeps the workspaces of cuBLAS and cuBLASLt, as before PyTorch 2.15.
-    pub keeps_workspaces: bool,
-    /// The optimizer that updates the weights.
-    pub optimizer: Optimizer,
-    /// How it shares the training with other devices.
-    pub data_parallel: DataParallel,
-}
-
-/// The model of a scenario as its training program runs it, and that program.
-pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<(Model, Plan), NotCounted> {
+/// The training program of a scenario.
+pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> {
     refused(scenario).map_or(Ok(()), Err)?;
     let recipe = &scenario.recipe;
-    let dtype = weight_dtype(recipe);
-    let call = Call {
-        sequence: recipe.sequence,
-        has_several_sequences: recipe.batch > 1,
-        dtype,
-        is_widened: recipe.adapter == Adapter::Qlora && recipe.unquantized == Unquantized::Full,
-        attention: recipe.attention,
-        logits: recipe.logits,
-        loss: recipe.loss,
-        has_dropout: recipe.dropout.is_on(),
-        has_autocast: recipe.precision == Precision::Autocast,
-    };
-    let mut model = network(&scenario.model, call)?;
-    let is_frozen = recipe.adapter != Adapter::None;
-    if recipe.adapter == Adapter::Qlora {
-        quantized::quantize(&mut model);
-    }
-    if is_frozen {
-        adapters::adapt(&mut model, recipe);
-    }
-    let has_checkpoints = recipe.recomputation == Recomputation::Full;
-    if has_checkpoints && is_frozen {
-        // Without it checkpoints of a frozen model would have nothing to derive (`enable_input_require_grads` of
-        // transformers makes what comes out of the embedding's class a leaf).
-        let embedded = model.opening.applications.iter_mut();
-        let embedded = embedded.filter(|of| matches!(of.place, Place::TokenEmbedding | Place::EmbeddingScale));
-        embedded.last().into_iter().for_each(|last| last.is_leaf = true);
-    }
-    let kept_workspace = scenario.device.workspace.get() as u64;
-    let workspace = if kept_workspace > 0 { kept_workspace } else { cublas_workspace(scenario.device.capability) };
-    model.widths = model.widths.with(Width::CublasWorkspace, workspace);
     let data_parallel = DataParallel::of(scenario, unsaid)?;
-    if let DataParallel::Fsdp2(fsdp) = data_parallel
-        && fsdp.stored != fsdp.gathered
-    {
-        // `output_dtype` of `MixedPrecisionPolicy`.
-        model.output = Some(Block::cast(Place::Loss, Form::new(model.loss, Shape::ONE), dtype));
-        model.loss = dtype;
-    }
-    let plan = Plan {
-        types: Types {
-            weights: dtype,
-            // bitsandbytes packs 16-bit matrices; what it leaves is cast afterwards (`prepare_model_for_kbit_training` of
-            // peft 0.21.2).
-            loaded: match data_parallel {
-                _ if recipe.adapter == Adapter::Qlora => DType::Half,
-                DataParallel::Fsdp1(fsdp) => fsdp.stored,
-                DataParallel::Fsdp2(fsdp) => fsdp.stored,
-                DataParallel::Alone | DataParallel::Ddp(_) => dtype,
-            },
-            buffers: data_parallel.buffers().unwrap_or(DType::Single),
-            autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half),
-        },
-        has_checkpoints,
+    Ok(Plan {
+        task: tasks::task(scenario, Networks { scenario, data_parallel })?,
+        has_checkpoints: recipe.recomputation == Recomputation::Full,
         micro_batches: recipe.micro_batches,
-        keeps_workspaces: kept_workspace > 0,
+        keeps_workspaces: scenario.device.workspace.get() > 0.0,
         optimizer: Optimizer::of(recipe.optimizer, recipe.step)?,
         data_parallel,
-    };
-    Ok((model, plan))
-}
-
-/// The type of the model's own weights, adapters apart.
-fn weight_dtype(recipe: &Recipe) -> DType {
-    match (recipe.adapter, recipe.precision) {
-        (_, Precision::Fp32) | (Adapter::LoraFp32, _) | (Adapter::None, Precision::Autocast) => DType::Single,
-        (Adapter::Qlora, _) if recipe.unquantized == Unquantized::Full => DType::Single,
-        _ => DType::Half,
-    }
-}
-
-/// Bytes that PyTorch 2.15 chooses for cuBLAS's workspace: ":4096:2:16:8", and 32 MiB from compute capability 9.0 on
-/// (`parseChosenWorkspaceSize` in aten/src/ATen/cuda/CublasHandlePool.cpp).
-const fn cublas_workspace(capability: u32) -> u64 {
-    if capability >= 90 { 32 << 20 } else { (4096 * 2 + 16 * 8) << 10 }
+    })
 }
 
 /// What of a scenario is not played yet, the first thing that is.
@@ -123,15 +44,18 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let Scenario { recipe, cluster, .. } = scenario;
     let is_adapted = recipe.adapter != Adapter::None && recipe.targets == AdapterTargets::All;
     let is_adam = recipe.optimizer == crate::estimator::choice::Optimizer::AdamW;
+    let is_frozen = recipe.adapter != Adapter::None;
+    let has_wide_weights = weight_dtype(recipe) == DType::Single;
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
     let precision = matches!(recipe.precision, Precision::PureBf16 | Precision::Autocast | Precision::Fp32)
         || recipe.precision == Precision::Mixed && cluster.gpus > 1;
-    let is_encoder = matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
-    let is_loss = is_encoder || recipe.loss == LossHead::Plain;
+    let is_task = scenario.task.kind != TaskKind::Train;
+    let is_encoder = !is_task && matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
+    let is_loss = is_task || is_encoder || recipe.loss == LossHead::Plain;
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
+        (is_task && cluster.gpus != 1, NotCounted::SeveralGpus),
         (cluster.engine != Engine::Torch, NotCounted::Engine),
-        (scenario.task.kind != TaskKind::Train, NotCounted::Task),
         (scenario.lengths.batching != Batching::Equal, NotCounted::Lengths),
         (scenario.outside.is_on(), NotCounted::Outside),
         (recipe.offload != Offload::None, NotCounted::Offload),
@@ -139,21 +63,13 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (recipe.fp8 != Fp8::Off, NotCounted::Fp8),
         (recipe.kernels != Kernels::Eager, NotCounted::Kernels),
         (!matches!(recipe.recomputation, Recomputation::None | Recomputation::Full), NotCounted::Recomputation),
-        (!is_loss || recipe.logits == Logits::KeptFull, NotCounted::Loss),
+        (!is_loss || !is_task && recipe.logits == Logits::KeptFull, NotCounted::Loss),
+        (is_task && (recipe.dropout.is_on() || is_frozen && recipe.adapter_dropout.is_on()), NotCounted::Dropout),
+        (is_task && scenario.task.frozen == FrozenType::Half && has_wide_weights, NotCounted::Task),
         (is_encoder && recipe.adapter != Adapter::None, NotCounted::AdaptersOfEncoders),
         (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),
         (scenario.model.experts.count > 0 && !is_adam, NotCounted::OptimizerOfExperts),
         (adapts_experts && recipe.adapter_dropout.is_on(), NotCounted::AdaptedExperts),
     ];
     refused.into_iter().find(|(is_refused, _)| *is_refused).map(|(_, reason)| reason)
-}
-
-/// The type of an adapter's weights: fp32 beside half-precision ones unless they are to have the same type
-/// (`autocast_adapter_dtype` of peft's `get_peft_model`).
-fn adapter_dtype(recipe: &Recipe) -> DType {
-    match recipe.adapter_type {
-        AdapterType::Full => DType::Single,
-        AdapterType::Half if recipe.adapter == Adapter::Qlora => DType::Half,
-        AdapterType::Half => weight_dtype(recipe),
-    }
 }

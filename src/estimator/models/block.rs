@@ -60,6 +60,11 @@ impl Block {
         self.taken.extend(arguments);
     }
 
+    /// Whether it takes the argument at a place over.
+    pub fn takes(&self, place: usize) -> bool {
+        self.taken.iter().any(|taken| usize::from(taken.0) == place)
+    }
+
     /// Leaves an argument to blocks that come in turn with this one: nobody keeps it for this one's sake.
     pub fn leave_out(&mut self, argument: Value) {
         self.left_out.push(argument);
@@ -87,6 +92,7 @@ impl Block {
     /// The kernels of the block. A value goes with the operator that reads it last, as a name that is overwritten.
     pub fn lower(&self, registry: &mut Registry, types: Types) -> Program {
         let mut lowering = Lowering::new(registry, &self.arguments, types);
+        let mut next = self.arguments.len() as u16;
         for (position, application) in self.applications.iter().enumerate() {
             let later = &self.applications[position + 1..];
             let is_over = |value: &Value| {
@@ -98,7 +104,9 @@ impl Block {
             owned.extend(application.names.iter().filter(|name| !application.operator.inputs().contains(name)));
             owned.retain(is_over);
             owned.dedup();
-            lowering.apply(application, &owned);
+            let results = next..next + application.operator.results();
+            next = results.end;
+            lowering.apply(application, &owned, &results.map(Value).filter(is_over).collect::<Vec<_>>());
         }
         let left_out = self.left_out.iter().map(|&argument| lowering.slot(argument)).collect();
         Program { left_out, ..lowering.finish(&self.results, self.declared) }

@@ -28,8 +28,25 @@ pub struct Call {
     pub logits: Logits,
     /// The loss.
     pub loss: LossHead,
+    /// Where the network ends.
+    pub end: End,
+    /// Whether it is given a mask that says which tokens are padding.
+    pub has_mask: bool,
     /// Whether `torch.autocast` is on.
     pub has_autocast: bool,
+}
+
+/// Where a network ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With the loss.
+    Loss,
+    /// With the logits of all tokens.
+    Logits,
+    /// With the logits of the completion and of the token before it.
+    LogitsOfCompletion,
+    /// With a number for each sequence.
+    Score,
 }
 
 /// The layers of a model, with what comes before them.
@@ -107,24 +124,36 @@ struct Class {
     is_like: fn(&scenario::Model) -> bool,
     /// Whether its dropout is played.
     has_dropout: bool,
+    /// Whether what it makes of a mask of padding is played.
+    takes_mask: bool,
     /// Its layers, with what comes before them.
     stack: fn(&Parts<'_>) -> Result<Stack, NotCounted>,
 }
 
 /// Every class that is played. A model is built like the first that it is like.
 const CLASSES: &[Class] = &[
-    Class { is_like: deepseek::is_like, has_dropout: false, stack: |parts| Ok(deepseek::stack(parts)) },
-    Class { is_like: llama::is_like, has_dropout: false, stack: |parts| Ok(llama::stack(parts)) },
-    Class { is_like: gpt2::is_like, has_dropout: true, stack: |parts| Ok(gpt2::stack(parts)) },
-    Class { is_like: gemma::is_like, has_dropout: false, stack: gemma::stack },
-    Class { is_like: olmo2::is_like, has_dropout: false, stack: |parts| Ok(olmo2::stack(parts)) },
-    Class { is_like: starcoder2::is_like, has_dropout: false, stack: |parts| Ok(starcoder2::stack(parts)) },
-    Class { is_like: opt::is_like, has_dropout: true, stack: |parts| Ok(opt::stack(parts)) },
-    Class { is_like: neox::is_like, has_dropout: false, stack: |parts| Ok(neox::stack(parts)) },
-    Class { is_like: gptj::is_like, has_dropout: false, stack: gptj::stack },
-    Class { is_like: phi::is_like, has_dropout: false, stack: |parts| Ok(phi::stack(parts)) },
-    Class { is_like: falcon::is_like, has_dropout: false, stack: |parts| Ok(falcon::stack(parts)) },
-    Class { is_like: mpt::is_like, has_dropout: false, stack: mpt::stack },
+    Class {
+        is_like: deepseek::is_like,
+        has_dropout: false,
+        takes_mask: false,
+        stack: |parts| Ok(deepseek::stack(parts)),
+    },
+    Class { is_like: llama::is_like, has_dropout: false, takes_mask: true, stack: |parts| Ok(llama::stack(parts)) },
+    Class { is_like: gpt2::is_like, has_dropout: true, takes_mask: false, stack: |parts| Ok(gpt2::stack(parts)) },
+    Class { is_like: gemma::is_like, has_dropout: false, takes_mask: true, stack: gemma::stack },
+    Class { is_like: olmo2::is_like, has_dropout: false, takes_mask: true, stack: |parts| Ok(olmo2::stack(parts)) },
+    Class {
+        is_like: starcoder2::is_like,
+        has_dropout: false,
+        takes_mask: true,
+        stack: |parts| Ok(starcoder2::stack(parts)),
+    },
+    Class { is_like: opt::is_like, has_dropout: true, takes_mask: false, stack: |parts| Ok(opt::stack(parts)) },
+    Class { is_like: neox::is_like, has_dropout: false, takes_mask: true, stack: |parts| Ok(neox::stack(parts)) },
+    Class { is_like: gptj::is_like, has_dropout: false, takes_mask: false, stack: gptj::stack },
+    Class { is_like: phi::is_like, has_dropout: false, takes_mask: true, stack: |parts| Ok(phi::stack(parts)) },
+    Class { is_like: falcon::is_like, has_dropout: false, takes_mask: false, stack: |parts| Ok(falcon::stack(parts)) },
+    Class { is_like: mpt::is_like, has_dropout: false, takes_mask: false, stack: mpt::stack },
 ];
 
 /// A decoder, with a head for the next token.
@@ -134,17 +163,20 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
     if parts.call.has_dropout && !class.has_dropout {
         return Err(NotCounted::Dropout);
     }
+    if parts.call.has_mask && (!class.takes_mask || parts.is_eager()) {
+        return Err(NotCounted::MaskOfPadding);
+    }
     let stack = (class.stack)(parts)?;
     Ok(Model {
         widths: parts.widths(stack.rotated),
         dtype: parts.call.dtype,
         shared: stack.shared.len(),
-        closing: parts.closing(&stack),
+        closing: parts.closing(&stack)?,
         output: None,
         keeps_logits: parts.keeps_logits(),
         opening: stack.opening,
         layers: stack.layers,
-        is_tied: model.tied_embeddings.is_on(),
+        is_tied: model.tied_embeddings.is_on() && parts.call.end != End::Score,
         constants: stack.constants,
         declares_norm_first: stack.declares_norm_first,
         labels: None,
@@ -289,26 +321,54 @@ impl Parts<'_> {
 
     /// The end of the model's function, with which its names go, and that of the class with a head: norm, head, logits in
     /// fp32, loss (`LlamaForCausalLM.forward`).
-    fn closing(&self, stack: &Stack) -> Block {
+    fn closing(&self, stack: &Stack) -> Result<Block, NotCounted> {
         let beside: Vec<_> = stack.shared.iter().chain(&stack.names).chain(&stack.kept).copied().collect();
         let arguments = [self.residual()].into_iter().chain(beside.iter().copied());
         let beside = beside.len();
-        let (mut block, arguments) = Block::new(&arguments.chain([tokens()]).collect::<Vec<_>>());
-        let (x, labels) = (arguments[0], arguments[beside + 1]);
+        let end = self.call.end;
+        let labels = matches!(end, End::Loss | End::Score).then_some(tokens());
+        let (mut block, arguments) = Block::new(&arguments.chain(labels).collect::<Vec<_>>());
         block.take(&arguments[..=beside]);
-        let x = block.add(Place::FinalNorm, (stack.final_norm)(x));
+        let x = block.add(Place::FinalNorm, (stack.final_norm)(arguments[0]));
         block.named(&arguments[1..=beside]);
-        let mut logits = block.add(Place::Head, Operator::Linear { x, from: H, to: V, product: stack.head });
+        if end == End::Score {
+            let scores = self.scores(&mut block, x, arguments[beside + 1]);
+            return Ok(block.giving(&[scores]));
+        }
+        let mut logits = x;
+        if end == End::LogitsOfCompletion {
+            logits = block.add(Place::Logits, Operator::LastTokens { x, is_copied: self.copies_last_tokens() });
+        }
+        logits = block.add(Place::Head, Operator::Linear { x: logits, from: H, to: V, product: stack.head });
         if self.model.soft_cap.is_on() {
             // Names that are overwritten (`Gemma2ForCausalLM.forward`).
             logits = block.add(Place::Logits, Operator::Scale { x: logits });
             logits = block.add(Place::Logits, Operator::Tanh { x: logits });
             logits = block.add(Place::Logits, Operator::Scale { x: logits });
         }
+        if end != End::Loss {
+            block.named(&[x]);
+            return Ok(block.giving(&[logits]));
+        }
         let wide = block.add(Place::Logits, Operator::To { x: logits, dtype: DType::Single });
+        let labels = arguments[beside + 1];
         let loss = block.add(Place::Loss, Operator::CrossEntropy { logits: wide, labels, is_shifted: true });
         block.named(&[x, logits]);
-        block.giving(&[loss, logits])
+        Ok(block.giving(&[loss, logits]))
+    }
+
+    /// Whether the last tokens of several sequences are brought side by side for the head's product, which a cast does, too.
+    fn copies_last_tokens(&self) -> bool {
+        self.call.has_several_sequences && !(self.call.has_autocast && self.call.dtype == DType::Single)
+    }
+
+    /// `GenericForSequenceClassification.forward` with one class: a score for each token, of which that of the last token
+    /// that is no padding is picked.
+    fn scores(&self, block: &mut Block, x: Value, ids: Value) -> Value {
+        let scores = block.add(Place::Head, Operator::Linear { x, from: H, to: Shape::ONE, product: Product::Linear });
+        let pooled = block.add(Place::Pooler, Operator::ScoreOfLast { scores, ids });
+        block.named(&[x, scores]);
+        pooled
     }
 
     /// Whether the training loop keeps the logits beside the loss.

@@ -53,10 +53,14 @@ pub fn mask_form(parts: &Parts<'_>) -> Option<Form> {
 
 /// `LlamaModel.forward` up to its layers; the model's own class may change what is embedded.
 pub fn opening(parts: &Parts<'_>, tables: Tables, changed: fn(&Parts<'_>, &mut Block, Value) -> Value) -> Block {
-    let (mut block, arguments) = Block::new(&[tokens()]);
+    let given = if parts.call.has_mask { 2 } else { 1 };
+    let (mut block, arguments) = Block::new(&vec![tokens(); given]);
     let embedded = block.add(Place::TokenEmbedding, Operator::Embedding { ids: arguments[0], rows: V, width: H });
     let embedded = changed(parts, &mut block, embedded);
     let positions = block.add(Place::Positions, Operator::PositionIds);
+    if let Some(&mask) = arguments.get(1) {
+        let [] = block.add_all(Place::Mask, Operator::PaddingMask { mask });
+    }
     let mut mask = |place, has_window| block.add(place, Operator::CausalMask { embedded, has_window });
     let whole = parts.is_eager().then(|| mask(Place::Mask, starcoder2::is_like(parts.model)));
     let window = (parts.is_eager() && parts.has_windows()).then(|| mask(Place::WindowMask, true));

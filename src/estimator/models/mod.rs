@@ -19,7 +19,7 @@ mod phi;
 mod starcoder2;
 
 pub use block::Block;
-pub use decoder::{Call, network, tokens};
+pub use decoder::{Call, End, network, tokens};
 pub use not_counted::NotCounted;
 
 use crate::estimator::operators::{Form, Part, Place, Registry, Tensor, Types, Weight};

@@ -26,7 +26,10 @@ reasons! {
     /// Another engine than PyTorch.
     Engine = "only PyTorch’s own engine is played yet";
     /// Preference optimization and its like.
-    Task = "only training on the next token is played yet";
+    Task = "of tasks, only training on the next token, DPO, reward models and GRPO beside a server are played yet";
+    /// A mask of padding, where a task gives one.
+    MaskOfPadding = "tasks are played with fused attention, and with layers like those of Llama, Qwen, Gemma, OLMo 2, \
+        StarCoder 2, Pythia and Phi-1.5";
     /// Lengths that vary.
     Lengths = "only sequences of one length are played yet";
     /// What stands outside the step.

@@ -168,6 +168,8 @@ pub struct Kernel {
     pub is_cached: bool,
     /// Whether derivation starts from the output.
     pub is_leaf: bool,
+    /// Whether its readers have a part of the output each, whose gradients are kept apart until all are there.
+    pub is_taken_apart: bool,
     /// What it makes beside its output.
     pub asides: Vec<Aside>,
     /// How many of these are made before the output.

@@ -52,8 +52,8 @@ impl<'r> Lowering<'r> {
     }
 
     /// Adds an operator. What it makes for itself goes with its last reader; what it `owns` of the values that it is
-    /// given goes when it is done.
-    pub fn apply(&mut self, application: &Application, owns: &[Value]) {
+    /// given goes when it is done, and so does what it puts out for nobody.
+    pub fn apply(&mut self, application: &Application, owns: &[Value], unread: &[Value]) {
         let Application { place, operator, is_trained, is_leaf, .. } = application;
         (self.place, self.source, self.is_trained) = (*place, operator.source(), *is_trained);
         let (first, own) = (self.program.kernels.len(), self.forms.len());
@@ -75,8 +75,9 @@ impl<'r> Lowering<'r> {
             };
             kernels[last_use.unwrap_or(last)].drops.push(local);
         }
-        kernels[last].drops.extend(owns.iter().map(|value| self.values[usize::from(value.0)]));
         self.values.extend(results);
+        let over = owns.iter().chain(unread).map(|value| self.values[usize::from(value.0)]);
+        kernels[last].drops.extend(over);
     }
 
     /// The program, its weights in the order of `declared` places.
@@ -255,6 +256,7 @@ impl<'r> Lowering<'r> {
             results: 1,
             is_cached: false,
             is_leaf: false,
+            is_taken_apart: false,
             asides: Vec::new(),
             asides_ahead: 0,
             brief: None,
@@ -348,6 +350,12 @@ impl Call<'_, '_> {
     /// Makes the output a value from which derivation starts.
     pub fn leaf(mut self) -> Self {
         self.kernel.is_leaf = true;
+        self
+    }
+
+    /// Hands each reader a part of the output.
+    pub fn taken_apart(mut self) -> Self {
+        self.kernel.is_taken_apart = true;
         self
     }
 

@@ -5,11 +5,13 @@
 mod activation;
 mod application;
 mod attention;
+mod divergence;
 mod embedding;
 mod experts;
 mod kernel;
 mod latent;
 mod linear;
+mod log_probs;
 mod loss;
 mod lowering;
 mod nf4;
@@ -28,7 +30,7 @@ pub use linear::{Adapter, Product};
 pub use lowering::{Lowering, Types};
 pub use norm::Weighting;
 pub use size::{CUBLAS, CUBLASLT, Held, Size, resident_blocks};
-pub use tensor::{Form, Kind, Part, Place, Registry, Stream, Tensor, TensorId};
+pub use tensor::{Form, Kind, Owner, Part, Place, Registry, Stream, Tensor, TensorId};
 
 use crate::estimator::units::{DType, Shape};
 
@@ -63,6 +65,8 @@ pub enum Operator {
     SinusoidRows { positions: Value, like: Value, rows: Shape, width: Shape },
     /// The mask that eager attention adds to scores.
     CausalMask { embedded: Value, has_window: bool },
+    /// A mask of padding as booleans, which hides nothing and goes; no result.
+    PaddingMask { mask: Value },
     /// The mask that says for each pair whether it counts.
     BooleanMask,
     /// Root-mean-square norm, spelt out in operations as in transformers.
@@ -155,6 +159,42 @@ pub enum Operator {
     To { x: Value, dtype: DType },
     /// The value in the type of another.
     CastLike { x: Value, like: Value },
+    /// The tokens of the completion and the one before it, as a view, or `is_copied` side by side.
+    LastTokens { x: Value, is_copied: bool },
+    /// The score of the last token that is no padding.
+    ScoreOfLast { scores: Value, ids: Value },
+    /// The element of each row whose number is given.
+    GatherColumns { x: Value, ids: Value, width: Shape },
+    /// One of `rows` rows of a tensor that is iterated over.
+    Row { x: Value, rows: Shape },
+    /// The logarithm of the sum of exponentials of each row.
+    LogSumExp { x: Value, width: Shape },
+    /// The logarithm of the softmax of each row.
+    LogSoftmax { x: Value },
+    /// The items of a list in one tensor.
+    Joined { list: Value, shape: Shape },
+    /// The difference of two values.
+    Difference { x: Value, y: Value },
+    /// Zeros where a mask is zero, written into the value.
+    FillMasked { x: Value, mask: Value },
+    /// The sum of `inputs` elements that lie side by side.
+    Sum { x: Value, inputs: Shape },
+    /// The logarithm of a sigmoid.
+    LogSigmoid { x: Value },
+    /// The sum with a number.
+    PlusNumber { x: Value },
+    /// Something that is computed of values without a gradient.
+    Computed { x: Value, y: Option<Value>, form: Form },
+    /// A sum of elements that lie side by side, without a gradient.
+    Total { x: Value, dtype: DType, inputs: Shape },
+    /// The divergence of a student's distributions from a teacher's, of so many rows, over the number of labels.
+    JensenShannon { student: Value, teacher: Value, labels: Value, items: Value, rows: Shape, width: Shape },
+    /// How many flags are set.
+    TotalOfFlags { x: Value },
+    /// A part of a tensor as a view, without a gradient.
+    Part { x: Value, form: Form },
+    /// The sum of the means of the rows of a tensor that a mask does not hide, without a gradient.
+    SumOfMaskedRows { x: Value, mask: Value, rows: Shape, width: Shape },
     /// Cross-entropy of logits; `is_shifted` where the labels are those of the next tokens.
     CrossEntropy { logits: Value, labels: Value, is_shifted: bool },
 }
@@ -208,7 +248,9 @@ impl Operator {
                 "transformers 5.23.0, modeling_gptj.py GPTJAttention.forward"
             }
             Self::RotaryPairs { .. } => "transformers 5.23.0, modeling_gptj.py apply_rotary_pos_emb",
-            Self::CausalMask { .. } | Self::BooleanMask => "transformers 5.23.0, masking_utils.py create_causal_mask",
+            Self::CausalMask { .. } | Self::BooleanMask | Self::PaddingMask { .. } => {
+                "transformers 5.23.0, masking_utils.py create_causal_mask"
+            }
             Self::RmsNorm { .. } => "transformers 5.23.0, modeling_llama.py LlamaRMSNorm.forward",
             Self::Alibi | Self::BiasedAttention { .. } => "transformers 5.23.0, modeling_mpt.py",
             Self::AsBooleans { .. } => "transformers 5.23.0, modeling_mpt.py MptModel.forward",
@@ -249,6 +291,23 @@ impl Operator {
             Self::ScaleByBuffer { .. } => "transformers 5.23.0, modeling_gemma.py GemmaTextScaledWordEmbedding.forward",
             Self::To { .. } | Self::CastLike { .. } => "PyTorch 2.15, derivatives.yaml _to_copy",
             Self::CrossEntropy { .. } => "transformers 5.23.0, loss_utils.py ForCausalLMLoss",
+            Self::LastTokens { .. } => "transformers 5.23.0, modeling_llama.py LlamaForCausalLM.forward",
+            Self::ScoreOfLast { .. } => {
+                "transformers 5.23.0, modeling_layers.py GenericForSequenceClassification.forward"
+            }
+            Self::GatherColumns { .. } | Self::Row { .. } | Self::Joined { .. } => {
+                "trl 1.10.0, trainer/utils.py selective_log_softmax"
+            }
+            Self::JensenShannon { .. } => "trl 1.10.0, experimental/gkd/gkd_trainer.py generalized_jsd_loss",
+            Self::LogSumExp { .. } => "PyTorch 2.15, ReduceOps.cpp logsumexp",
+            Self::LogSoftmax { .. } => "PyTorch 2.15, derivatives.yaml _log_softmax",
+            Self::Difference { .. } | Self::PlusNumber { .. } => "PyTorch 2.15, derivatives.yaml sub and add",
+            Self::FillMasked { .. } => "PyTorch 2.15, derivatives.yaml index_put_",
+            Self::Sum { .. } | Self::Total { .. } => "PyTorch 2.15, derivatives.yaml sum",
+            Self::LogSigmoid { .. } => "PyTorch 2.15, derivatives.yaml log_sigmoid_forward",
+            Self::Computed { .. } | Self::SumOfMaskedRows { .. } | Self::TotalOfFlags { .. } | Self::Part { .. } => {
+                "trl 1.10.0, the metrics of its trainers"
+            }
         }
     }
 
@@ -289,7 +348,21 @@ impl Operator {
             | Self::Reshape { x }
             | Self::OffsetPositions { x }
             | Self::Tanh { x }
+            | Self::PaddingMask { mask: x }
+            | Self::LastTokens { x, .. }
+            | Self::Row { x, .. }
+            | Self::LogSumExp { x, .. }
+            | Self::LogSoftmax { x }
+            | Self::Joined { list: x, .. }
+            | Self::Sum { x, .. }
+            | Self::LogSigmoid { x }
+            | Self::PlusNumber { x }
+            | Self::Total { x, .. }
+            | Self::TotalOfFlags { x }
+            | Self::Part { x, .. }
             | Self::To { x, .. } => vec![x],
+            Self::JensenShannon { student, teacher, labels, items, .. } => vec![student, teacher, labels, items],
+            Self::Computed { x, y, .. } => [Some(x), y].into_iter().flatten().collect(),
             Self::SinusoidRows { positions: x, like: y, .. }
             | Self::RotaryPairs { x, rows: y }
             | Self::Multiply { x, y }
@@ -299,6 +372,11 @@ impl Operator {
             | Self::Add { x, y }
             | Self::AddToEach { x, y, .. }
             | Self::CastLike { x, like: y }
+            | Self::ScoreOfLast { scores: x, ids: y }
+            | Self::GatherColumns { x, ids: y, .. }
+            | Self::Difference { x, y }
+            | Self::FillMasked { x, mask: y }
+            | Self::SumOfMaskedRows { x, mask: y, .. }
             | Self::CrossEntropy { logits: x, labels: y, .. } => vec![x, y],
             Self::Rotary { x: q, cos: k, sin: v } | Self::Sdpa { q, k, v, .. } => vec![q, k, v],
             Self::EagerAttention { q, k, v, mask, .. } => [q, k, v].into_iter().chain(mask).collect(),
@@ -322,6 +400,7 @@ impl Operator {
             | Self::ScoresInFp32 { .. }
             | Self::CountedPositions => 2,
             Self::Split { parts, .. } => parts,
+            Self::PaddingMask { .. } => 0,
             _ => 1,
         }
     }
@@ -420,6 +499,34 @@ impl Operator {
                 loss::to(to, part, to.slot(x), dtype)
             }
             Self::CastLike { x, like } => loss::to(to, Part::ResultCast, to.slot(x), to.form(to.slot(like)).dtype),
+            Self::PaddingMask { mask } => {
+                let form = to.form(to.slot(mask)).with_dtype(DType::Byte);
+                to.constant(Part::Mask, form, &[to.slot(mask)]);
+                return Vec::new();
+            }
+            Self::LastTokens { x, is_copied } => log_probs::last_tokens(to, to.slot(x), is_copied),
+            Self::ScoreOfLast { scores, ids } => log_probs::score_of_last(to, to.slot(scores), to.slot(ids)),
+            Self::GatherColumns { x, ids, width } => log_probs::gather_columns(to, to.slot(x), to.slot(ids), width),
+            Self::Row { x, rows } => log_probs::row(to, to.slot(x), rows),
+            Self::LogSumExp { x, width } => log_probs::log_sum_exp(to, to.slot(x), width),
+            Self::LogSoftmax { x } => log_probs::log_softmax(to, to.slot(x)),
+            Self::Joined { list, shape } => log_probs::joined(to, to.slot(list), shape),
+            Self::Difference { x, y } => log_probs::difference(to, to.slot(x), to.slot(y)),
+            Self::FillMasked { x, mask } => log_probs::fill_masked(to, to.slot(x), to.slot(mask)),
+            Self::Sum { x, inputs } => log_probs::sum(to, to.slot(x), inputs),
+            Self::LogSigmoid { x } => activation::of_input(to, to.slot(x)),
+            Self::PlusNumber { x } => log_probs::plus_number(to, to.slot(x)),
+            Self::Computed { x, y, form } => log_probs::computed(to, to.slot(x), y.map(|y| to.slot(y)), form),
+            Self::Total { x, dtype, inputs } => log_probs::total(to, to.slot(x), dtype, inputs),
+            Self::JensenShannon { student, teacher, labels, items, rows, width } => {
+                let given = [student, teacher, labels, items].map(|x| to.slot(x));
+                divergence::jensen_shannon(to, given, rows, width)
+            }
+            Self::TotalOfFlags { x } => log_probs::total_of_flags(to, to.slot(x)),
+            Self::Part { x, form } => to.view(to.slot(x), form).put(),
+            Self::SumOfMaskedRows { x, mask, rows, width } => {
+                log_probs::sum_of_masked_rows(to, to.slot(x), to.slot(mask), rows, width)
+            }
             Self::CrossEntropy { logits, is_shifted: true, .. } => loss::of_next_tokens(to, to.slot(logits)),
             Self::CrossEntropy { logits, labels, .. } => loss::cross_entropy(to, to.slot(logits), to.slot(labels)),
         };

@@ -89,10 +89,24 @@ names! {
         HeadBias "bias of the head",
         Head "head",
         Logits "logits",
+        Labels "labels",
+        LogProbabilities "log-probabilities",
+        Entropy "entropy",
         Loss "loss",
+        Metrics "metrics",
+        MaskedRows "rows that a mask picks",
         Optimizer "optimizer",
         Libraries "libraries",
         Unit "weights that are gathered together",
+    }
+}
+
+names! {
+    /// Whose tensor it is, where a program has several networks.
+    Owner {
+        Trained "trained model",
+        Reference "reference model",
+        Teacher "teacher",
     }
 }
 
@@ -128,6 +142,8 @@ names! {
         RowFactors "factors of rows",
         ColumnFactors "factors of columns",
         Update "update",
+        GradientNorm "norm of a gradient",
+        GradientNorms "norms of gradients",
         UpdateNegated "update, negated",
         Ids "token ids",
         Labels "labels",
@@ -178,6 +194,14 @@ names! {
         LogSumExp "log-sum-exp",
         RandomState "random state",
         LogSoftmax "log-softmax",
+        Exponential "exponential",
+        Joined "stacked",
+        Maximum "maximum",
+        Absolute "absolute value",
+        Picked "picked",
+        Sum "sum",
+        Difference "difference",
+        Filled "filled where a mask says so",
         TotalWeight "total weight",
         AdapterInner "adapter A’s result",
         AdapterOuter "adapter B’s result",
@@ -348,7 +372,16 @@ impl Tensor {
                 | Part::UpdateNegated,
             ) => Kind::Temporary,
             (_, Part::Ids | Part::Mask | Part::Counted) => Kind::Batch,
-            (Place::Head | Place::Logits | Place::Loss, _) => Kind::Logits,
+            (
+                Place::Head
+                | Place::Logits
+                | Place::LogProbabilities
+                | Place::Entropy
+                | Place::Loss
+                | Place::Metrics
+                | Place::MaskedRows,
+                _,
+            ) => Kind::Logits,
             (_, Part::Gradient | Part::Workspace) => Kind::Temporary,
             _ => Kind::Activations,
         }
@@ -393,28 +426,37 @@ impl TensorId {
 /// Every tensor that the programs of a model speak of, each once, with the source of its rule.
 #[derive(Clone, Debug)]
 pub struct Registry {
-    tensors: Vec<(Tensor, &'static str)>,
+    tensors: Vec<(Tensor, Owner, &'static str)>,
+    owner: Owner,
     /// The tensors of each place. There are a few dozen of one, so that looking through them is faster than hashing.
     of_place: [Vec<TensorId>; Place::COUNT],
 }
 
 impl Default for Registry {
     fn default() -> Self {
-        Self { tensors: Vec::new(), of_place: std::array::from_fn(|_| Vec::new()) }
+        Self { tensors: Vec::new(), owner: Owner::Trained, of_place: std::array::from_fn(|_| Vec::new()) }
     }
 }
 
 impl Registry {
+    /// Says whose tensors follow.
+    pub fn set_owner(&mut self, owner: Owner) {
+        self.owner = owner;
+    }
+
     /// The number of a tensor, which is added where it is new.
     pub fn id(&mut self, tensor: Tensor, source: &'static str) -> TensorId {
-        let Self { tensors, of_place } = self;
+        let Self { tensors, owner, of_place } = self;
+        // The workspace of a library is the same for all networks.
+        let owner = if tensor.place == Place::Libraries { Owner::Trained } else { *owner };
         let known = &mut of_place[tensor.place as usize];
-        if let Some(&id) = known.iter().find(|id| tensors[id.index()].0 == tensor) {
+        let is_same = |id: &&TensorId| (tensors[id.index()].0, tensors[id.index()].1) == (tensor, owner);
+        if let Some(&id) = known.iter().find(is_same) {
             return id;
         }
         // A model has a few dozen operators of a few dozen tensors; 2¹⁶ are never reached.
         let id = TensorId(u16::try_from(tensors.len()).unwrap_or(u16::MAX));
-        tensors.push((tensor, source));
+        tensors.push((tensor, owner, source));
         known.push(id);
         id
     }
@@ -424,8 +466,13 @@ impl Registry {
         &self.tensors[id.index()].0
     }
 
-    /// Every tensor with the source of its rule, in the order of their numbers.
-    pub fn all(&self) -> impl Iterator<Item = (&Tensor, &'static str)> {
-        self.tensors.iter().map(|(tensor, source)| (tensor, *source))
+    /// Whose the tensor of a number is.
+    pub fn owner(&self, id: TensorId) -> Owner {
+        self.tensors[id.index()].1
+    }
+
+    /// Every tensor with whose it is and the source of its rule, in the order of their numbers.
+    pub fn all(&self) -> impl Iterator<Item = (&Tensor, Owner, &'static str)> {
+        self.tensors.iter().map(|(tensor, owner, source)| (tensor, *owner, *source))
     }
 }

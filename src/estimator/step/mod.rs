@@ -1,18 +1,22 @@
 //! The order of a step: the model is built, micro-batches run forward and backward, the optimizer updates.
 
+mod passes;
 mod tape;
 
 use std::collections::HashMap;
 
 pub use tape::{Event, Moment};
 
-use crate::estimator::engines::{Act, DataParallel, Hook, Name, Piece, Plan, Told, Unit, UnitPlace, Update};
-use crate::estimator::models::{Block, Model, tokens};
-use crate::estimator::operators::{
-    Added, CUBLAS, CUBLASLT, Part, Place, Program, Registry, Size, Tensor, TensorId, Weight,
+use crate::estimator::engines::{
+    Act, Batches, DataParallel, Hook, Name, Network, Piece, Plan, Told, Unit, UnitPlace, Update,
 };
-use crate::estimator::units::{DType, Widths};
-use tape::{Call, Instance, KeptWorkspace, Repeated, Storage, Tape, Value};
+use crate::estimator::models::{Block, Model};
+use crate::estimator::operators::{
+    Added, CUBLAS, CUBLASLT, Form, Owner, Part, Place, Program, Registry, Size, Tensor, TensorId, Types, Weight,
+};
+use crate::estimator::units::{DType, Shape, Widths};
+use passes::Held;
+use tape::{Call, Instance, KeptWorkspace, Repeated, Storage, Tape};
 
 /// Whether equal layers in a row are played in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +34,14 @@ impl Depth {
         match self {
             Self::Whole => 64,
             Self::Folded => 2,
+        }
+    }
+
+    /// How many rounds of a loop over rows are played one by one at most.
+    const fn rounds(self) -> u32 {
+        match self {
+            Self::Whole => 4096,
+            Self::Folded => 1,
         }
     }
 }
@@ -70,12 +82,11 @@ struct Lowered {
     updates: Vec<Update>,
 }
 
-/// The blocks of a model, lowered.
+/// The blocks of a network, lowered.
 struct Programs {
     opening: [Lowered; 1],
     layers: Vec<Vec<Lowered>>,
     closing: [Lowered; 1],
-    output: Option<Program>,
 }
 
 /// A weight in its place.
@@ -86,99 +97,180 @@ struct Own<'p> {
     number: usize,
 }
 
-/// Plays steps of a model as its training program runs it.
-pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
+/// A network as it is played.
+struct Played<'p> {
+    model: &'p Model,
+    stages: Vec<Stage<'p>>,
+    /// The number of its first weight, the token embedding's matrix.
+    embedding: usize,
+    /// Whether its weights are its own.
+    is_own: bool,
+    /// Whether the optimizer updates them.
+    is_updated: bool,
+}
+
+/// A function between passes, lowered, and which arguments it takes over.
+struct Function {
+    program: Program,
+    takes: Vec<bool>,
+}
+
+/// What is played: a training program, lowered.
+#[derive(Clone, Copy)]
+struct Score<'p> {
+    plan: &'p Plan,
+    depth: Depth,
+    networks: &'p [Played<'p>],
+    functions: &'p [(Instance<'p>, &'p Vec<bool>)],
+    /// How many weights there are.
+    count: usize,
+    one: [TensorId; 2],
+    norm: passes::Norm,
+}
+
+/// Plays steps of a training program.
+pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let mut registry = Registry::default();
-    let programs = Programs::of(model, plan, &mut registry);
-    let stages = stages(model, plan, &programs, &mut registry, depth);
-    let mut own = |place, part, size, source| registry.id(Tensor { place, part, size }, source);
-    let source = "the training loop";
-    let ids = own(Place::Batch, Part::Ids, Size::Of(tokens()), source);
-    let one = own(Place::Loss, Part::Gradient, Size::Bytes(model.loss.bytes()), source);
-    let libraries = [CUBLAS, CUBLASLT].map(|size| own(Place::Libraries, Part::Workspace, size, source));
-    let labels = model.labels.map(|form| own(Place::Batch, Part::Labels, Size::Of(form), source));
-    let mut constant = |tensor: &Tensor| own(tensor.place, tensor.part, tensor.size, source);
-    let constants: Vec<_> = model.constants.iter().map(&mut constant).collect();
-    let cast = plan.data_parallel.buffers().map(|dtype| {
-        let cast = model.constants.iter().map(|tensor| constant(&tensor.with_dtype(dtype)));
+    let lowered: Vec<_> = plan.task.networks.iter().map(|network| Programs::of(network, plan, &mut registry)).collect();
+    let root = plan.task.networks.first().zip(lowered.first());
+    let weights = root.map(|(network, programs)| programs.root(&network.model, &registry)).unwrap_or_default();
+    let before = root.and_then(|(_, programs)| programs.last_layer());
+    let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: true };
+    let mut root = plan.data_parallel.unit(place, &plan.widths(), &mut registry);
+    let (mut networks, mut count): (Vec<Played<'_>>, _) = (Vec::new(), 0);
+    for (network, programs) in plan.task.networks.iter().zip(&lowered) {
+        let shared = network.shared_with.and_then(|other| networks.get(other));
+        let mut stages = stages(&network.model, plan, programs, &mut registry, depth, count);
+        let embedding = shared.map_or(count, |other| other.embedding);
+        let is_own = shared.is_none();
+        if let Some(other) = shared {
+            stages.iter_mut().zip(&other.stages).for_each(|(stage, other)| stage.share(other));
+        } else {
+            count += stages.iter().flat_map(|stage| &stage.instances).map(|one| one.weights.len()).sum::<usize>();
+        }
+        let Network { model, is_updated, .. } = network;
+        networks.push(Played { model, stages, embedding, is_own, is_updated: *is_updated });
+    }
+    let mut functions = Vec::with_capacity(plan.task.functions.len());
+    for block in &plan.task.functions {
+        // A function is given tensors, whose types are its own; it has no weights.
+        let types = Types { weights: DType::Single, loaded: DType::Single, buffers: DType::Single, autocast: None };
+        let program = block.lower(&mut registry, types);
+        functions.push(Function { takes: (0..program.slots).map(|place| block.takes(place)).collect(), program });
+    }
+    let functions: Vec<_> = functions
+        .iter()
+        .map(|function| (Instance { program: &function.program, weights: vec![] }, &function.takes))
+        .collect();
+    let source = "the training program";
+    let mut own = |tensor| registry.id(tensor, source);
+    let one = [DType::Half, DType::Single].map(|dtype| {
+        let size = Size::Of(Form::new(dtype, Shape::ONE));
+        own(Tensor { place: Place::Loss, part: Part::Gradient, size })
+    });
+    let libraries = [CUBLAS, CUBLASLT].map(|size| own(Tensor { place: Place::Libraries, part: Part::Workspace, size }));
+    let batch: Vec<_> = plan.task.batch.iter().map(|&tensor| own(tensor)).collect();
+    let left: Vec<_> = plan.task.left.iter().map(|&(local, tensor)| (local, own(tensor))).collect();
+    let kept: Vec<_> = plan.task.kept.iter().map(|&tensor| own(tensor)).collect();
+    let mut constants = Vec::with_capacity(plan.task.networks.len());
+    for network in &plan.task.networks {
+        registry.set_owner(network.owner);
+        let own = |&tensor| registry.id(tensor, source);
+        constants.push(network.model.constants.iter().map(own).collect::<Vec<_>>());
+    }
+    registry.set_owner(Owner::Trained);
+    let norm = passes::norm(plan, &lowered, &mut registry);
+    let cast = plan.data_parallel.buffers().zip(plan.task.networks.first()).map(|(dtype, network)| {
+        let cast = network.model.constants.iter().map(|tensor| registry.id(tensor.with_dtype(dtype), source));
         cast.collect::<Vec<_>>()
     });
-    let output = programs.output.as_ref().map(|program| Instance { program, weights: Vec::new() });
-    let output = output.as_ref();
-    let plain = Unit::default();
-    let root = if let DataParallel::Ddp(ddp) = plan.data_parallel {
+    let score = Score { plan, depth, networks: &networks, functions: &functions, count, one, norm };
+    if let DataParallel::Ddp(ddp) = plan.data_parallel {
         // Its buckets follow the order in which the first backward pass makes gradients.
-        let mut dry = Play::new(model, plan, &stages, output, &plain);
-        let batch = [ids, labels.unwrap_or(ids)].map(|tensor| Value { storage: dry.tape.allocate(tensor), node: None });
-        dry.micro_batch(batch, one);
-        let told = dry.told(&constants, &registry);
-        ddp.unit(&told, &mut registry)
-    } else {
-        let before = programs.last_layer();
-        let weights = programs.root(model, &registry);
-        let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: true };
-        plan.data_parallel.unit(place, &model.widths, &mut registry)
-    };
-    let mut play = Play::new(model, plan, &stages, output, &root);
+        let mut dry = Play::new(score, &root);
+        dry.load(&batch, 1);
+        dry.micro_batch(0);
+        let told = dry.told(constants.first().map(Vec::as_slice).unwrap_or_default(), &registry);
+        root = ddp.unit(&told, &mut registry);
+    }
+    let mut play = Play::new(score, &root);
 
-    let buffers = play.build(&constants);
-    play.add_adapters();
+    play.tape.mark(Moment::Load);
+    for (network, constants) in networks.iter().zip(&constants).filter(|(network, _)| network.is_own) {
+        let buffers = play.build(network, constants);
+        play.add_adapters(network);
+        if play.buffers.is_empty() {
+            play.buffers = buffers.into_iter().zip(cast.iter().flatten().copied()).collect();
+        }
+    }
     play.each_unit(Hook::Wrap);
     play.tape.mark(Moment::Loaded);
-    let ids = Value { storage: play.tape.allocate(ids), node: None };
-    let labels = labels.map_or(ids, |labels| Value { storage: play.tape.allocate(labels), node: None });
+    for &tensor in &kept {
+        play.tape.allocate(tensor);
+    }
+    if plan.task.batches == Batches::Once {
+        play.load(&batch, 1);
+    }
     let is_steady = steps == Steps::Steady;
     if plan.keeps_workspaces {
         play.keep_workspaces(&libraries, is_steady);
     }
-    let begin = |play: &mut Play<'_>| {
-        for (&buffer, &cast) in buffers.iter().zip(cast.iter().flatten()) {
-            play.tape.allocate(cast);
-            play.tape.release(buffer);
-        }
-        play.each_unit(Hook::FirstForward);
-    };
     if is_steady {
-        begin(&mut play);
+        play.begin();
         play.each_unit(Hook::SecondForward);
+        play.forwards = 2;
         play.update(false, true);
+        play.leave(&left);
     }
     let count = if let Steps::First(count) = steps { count } else { 1 };
     let micro_batches = plan.micro_batches.min(depth.micro_batches());
     for step in 0..count {
-        for micro_batch in 0..micro_batches {
-            play.release_results();
-            match (is_steady, step, micro_batch) {
-                (false, 0, 0) => begin(&mut play),
-                (false, 0, 1) => play.each_unit(Hook::SecondForward),
-                (false, 1, 0) if micro_batches == 1 => play.each_unit(Hook::SecondForward),
-                _ => {}
-            }
-            if micro_batch == 0 {
-                play.each_unit(Hook::BeforeStep);
-            }
-            play.micro_batch([ids, labels], one);
+        if plan.task.batches == Batches::EachStep {
+            // All of a step come together.
+            play.load(&batch, if depth == Depth::Whole { micro_batches } else { plan.micro_batches });
         }
+        play.is_new_step = true;
+        plan.task.before.iter().for_each(|pass| play.pass(pass));
+        for number in 0..micro_batches {
+            play.micro_batch(number);
+        }
+        plan.task.before_update.iter().for_each(|pass| play.pass(pass));
         play.tape.mark(Moment::Update);
         play.update(is_steady || step > 0, false);
         play.each_weight(|play, own| play.tape.zero_gradient(own.number));
         play.each_unit(Hook::ZeroGradients);
-        play.release_results();
+        plan.task.after.iter().for_each(|pass| play.pass(pass));
         play.tape.mark(Moment::End);
     }
     let (events, storages) = play.tape.finish();
     Trace { registry, events, storages }
 }
 
+impl Stage<'_> {
+    /// Takes the weights of the same stage of another network, each the one that is the same tensor.
+    fn share(&mut self, other: &Stage<'_>) {
+        for (instance, other) in self.instances.iter_mut().zip(&other.instances) {
+            for (number, weight) in instance.weights.iter_mut().zip(&instance.program.weights) {
+                let same = other.program.weights.iter().position(|of| of.gradient == weight.gradient);
+                *number = same.map_or(*number, |place| other.weights[place]);
+            }
+        }
+    }
+}
+
 impl Programs {
-    /// Every block of a model, with what the optimizer does with its weights as this device holds them.
-    fn of(model: &Model, plan: &Plan, registry: &mut Registry) -> Self {
+    /// Every block of a network, with what the optimizer does with its weights as this device holds them.
+    fn of(network: &Network, plan: &Plan, registry: &mut Registry) -> Self {
+        let Network { model, types, owner, is_updated, .. } = network;
+        registry.set_owner(*owner);
         let updates = |weights: &[&Weight], registry: &mut Registry| {
             let held = plan.data_parallel.held(weights, &model.widths);
-            held.iter().map(|weight| plan.optimizer.update(weight, registry)).collect::<Vec<_>>()
+            let none = || Update { passes: vec![Vec::new(); plan.optimizer.passes()] };
+            let update = |weight| if *is_updated { plan.optimizer.update(weight, registry) } else { none() };
+            held.iter().map(update).collect::<Vec<_>>()
         };
         let lower = |block: &Block, registry: &mut Registry| {
-            let mut program = block.lower(registry, plan.types);
+            let mut program = block.lower(registry, *types);
             plan.data_parallel.prepare(&mut program.weights, registry);
             program
         };
@@ -196,11 +288,11 @@ impl Programs {
         let mut own = updates.split_off(opening.weights.len()).into_iter();
         // A tied head's matrix has its turn with the embedding.
         let last = is_own.iter().map(|is_own| if *is_own { own.next() } else { None }.unwrap_or_default()).collect();
+        registry.set_owner(Owner::Trained);
         Self {
             opening: [Lowered { program: opening, updates }],
             layers,
             closing: [Lowered { program: closing, updates: last }],
-            output: model.output.as_ref().map(|block| lower(block, registry)),
         }
     }
 
@@ -233,8 +325,9 @@ fn stages<'p>(
     programs: &'p Programs,
     registry: &mut Registry,
     depth: Depth,
+    first: usize,
 ) -> Vec<Stage<'p>> {
-    let mut numbers = 0..;
+    let mut numbers = first..;
     let mut stage = |programs: &'p [Lowered], units: Vec<Unit>, times| {
         let instance = |Lowered { program, .. }: &'p Lowered| Instance {
             program,
@@ -265,7 +358,7 @@ fn stages<'p>(
     if model.is_tied {
         // The head's matrix is the embedding's, the first of all.
         let weights = programs.closing[0].program.weights.iter().zip(&mut last.instances[0].weights);
-        weights.filter(|(weight, _)| is_head(weight, registry)).for_each(|(_, number)| *number = EMBEDDING);
+        weights.filter(|(weight, _)| is_head(weight, registry)).for_each(|(_, number)| *number = first);
     }
     all.push(last);
     all
@@ -277,7 +370,7 @@ fn owned<'p>(instance: &'p Instance<'p>, updates: &'p [Update]) -> impl Iterator
     weights.map(|((weight, update), &number)| Own { weight, update, number })
 }
 
-/// The number of the token embedding's matrix.
+/// The number of the trained network's first weight, the token embedding's matrix.
 const EMBEDDING: usize = 0;
 
 /// A tensor as DDP is told of it.
@@ -311,13 +404,19 @@ struct Of {
 /// A play under way.
 struct Play<'p> {
     tape: Tape<'p>,
-    model: &'p Model,
     plan: &'p Plan,
-    stages: &'p [Stage<'p>],
-    /// What the engine makes of the loss.
-    output: Option<&'p Instance<'p>>,
-    /// What the loop that trains on several devices keeps of a micro-batch's results until the next or the end of the step.
-    kept_results: Vec<Storage>,
+    depth: Depth,
+    /// The networks, the one first that engines divide among devices.
+    networks: &'p [Played<'p>],
+    /// The functions between passes, and which arguments each takes over.
+    functions: &'p [(Instance<'p>, &'p Vec<bool>)],
+    /// What names of the training program have.
+    locals: Vec<Held>,
+    /// The tensors of the micro-batches that are there.
+    batches: Vec<Vec<Storage>>,
+    /// The gradient of a loss in 16 bits and in fp32.
+    one: [TensorId; 2],
+    norm: passes::Norm,
     /// What the engine does with the weights of the first and the last block.
     root: &'p Unit,
     /// What names have that there are once.
@@ -326,6 +425,12 @@ struct Play<'p> {
     unit_names: Vec<Vec<Names>>,
     /// The same of the first and the last block.
     root_names: Names,
+    /// How often the network that engines divide has run forward.
+    forwards: u64,
+    /// Whether it has not yet in this step.
+    is_new_step: bool,
+    /// The buffers of that network which are cast before it first runs, and what they become.
+    buffers: Vec<(Storage, TensorId)>,
     /// What is called for on the way back, by the number of the call.
     calls: Vec<(Scope, Hook)>,
     /// Weights as the model's class made them, where an engine gives them back.
@@ -339,26 +444,27 @@ struct Play<'p> {
 }
 
 impl<'p> Play<'p> {
-    fn new(
-        model: &'p Model,
-        plan: &'p Plan,
-        stages: &'p [Stage<'p>],
-        output: Option<&'p Instance<'p>>,
-        root: &'p Unit,
-    ) -> Self {
-        let count = stages.iter().flat_map(|stage| &stage.instances).map(|instance| instance.weights.len()).sum();
+    fn new(score: Score<'p>, root: &'p Unit) -> Self {
+        let Score { plan, depth, networks, functions, count, one, norm } = score;
+        let units = networks.first().map(|network| network.stages.as_slice()).unwrap_or_default();
         let gives_away = matches!(plan.data_parallel, DataParallel::Ddp(ddp) if ddp.has_views);
         Self {
             tape: Tape::new(count, gives_away),
-            model,
             plan,
-            stages,
-            output,
-            kept_results: Vec::new(),
+            depth,
+            networks,
+            functions,
+            locals: vec![Held::default(); plan.task.names],
+            batches: Vec::new(),
+            one,
+            norm,
             root,
+            forwards: 0,
+            is_new_step: false,
+            buffers: Vec::new(),
             calls: Vec::new(),
             names: Default::default(),
-            unit_names: stages.iter().map(|stage| vec![Names::default(); stage.units.len()]).collect(),
+            unit_names: units.iter().map(|stage| vec![Names::default(); stage.units.len()]).collect(),
             root_names: Names::default(),
             whole: vec![Vec::new(); count],
             listed: Vec::new(),
@@ -367,26 +473,28 @@ impl<'p> Play<'p> {
         }
     }
 
-    /// What DDP is told of the model, when a backward pass was played.
+    /// What DDP is told of the trained network, when a backward pass was played.
     fn told(&mut self, constants: &[TensorId], registry: &Registry) -> Told {
-        let piece = |tensor: TensorId| piece(registry.tensor(tensor), &self.model.widths);
+        let networks = self.networks;
+        let Some(network) = networks.first() else { return Told::default() };
+        let piece = |tensor: TensorId| piece(registry.tensor(tensor), &network.model.widths);
         let mut of_number = vec![(0, None, None); self.whole.len()];
-        for (stage, Stage { instances, .. }) in self.stages.iter().enumerate() {
+        for (stage, Stage { instances, .. }) in network.stages.iter().enumerate() {
             for instance in instances {
                 for (weight, &number) in instance.program.weights.iter().zip(&instance.weights) {
-                    of_number[number] =
-                        (stage, weight.values.first().copied().map(piece), Some(piece(weight.gradient)));
+                    let first = weight.values.first().copied().map(piece);
+                    of_number[number] = (stage, first, Some(piece(weight.gradient)));
                 }
             }
         }
         let buffers = constants.iter().copied().map(piece).collect();
         let mut declared = Vec::new();
-        self.each_weight(|_, own| declared.push(own.number));
-        let stages = self.stages;
+        self.each_weight_of(network, |_, own| declared.push(own.number));
         // Numbers of one stage in a row come as often as its layers.
         let all = |numbers: &[usize]| {
             let same = numbers.chunk_by(|&one, &other| of_number[one].0 == of_number[other].0);
-            same.flat_map(|same| same.repeat(stages[of_number[same[0]].0].times as usize)).collect::<Vec<_>>()
+            let times = |same: &[usize]| network.stages[of_number[same[0]].0].times as usize;
+            same.flat_map(|same| same.repeat(times(same))).collect::<Vec<_>>()
         };
         Told {
             weights: all(&declared).into_iter().filter_map(|number| of_number[number].1).collect(),
@@ -395,12 +503,43 @@ impl<'p> Play<'p> {
         }
     }
 
-    /// Goes through the weights of every block, as its class declares them, each once.
+    /// Engines take their last turn before the first forward pass of all: buffers get another type, and units their own.
+    fn begin(&mut self) {
+        for (buffer, cast) in std::mem::take(&mut self.buffers) {
+            self.tape.allocate(cast);
+            self.tape.release(buffer);
+        }
+        self.each_unit(Hook::FirstForward);
+    }
+
+    /// What engines do before a forward pass of the trained network.
+    fn before_forward(&mut self) {
+        match self.forwards {
+            0 => self.begin(),
+            1 => self.each_unit(Hook::SecondForward),
+            _ => {}
+        }
+        self.forwards += 1;
+        if std::mem::take(&mut self.is_new_step) {
+            self.each_unit(Hook::BeforeStep);
+        }
+        self.hook(Scope::Root, Hook::BeforeForward);
+    }
+
+    /// Goes through the weights that the optimizer updates.
     fn each_weight(&mut self, mut visit: impl FnMut(&mut Self, Own<'p>)) {
-        let is_tied = self.model.is_tied;
+        let networks = self.networks;
+        for network in networks.iter().filter(|network| network.is_updated) {
+            self.each_weight_of(network, &mut visit);
+        }
+    }
+
+    /// Goes through the weights of every block of a network, as its class declares them, each once.
+    fn each_weight_of(&mut self, network: &'p Played<'p>, mut visit: impl FnMut(&mut Self, Own<'p>)) {
+        let is_tied = network.model.is_tied;
         let mut has_begun = false;
-        self.each_declared(|play, own| {
-            if !(is_tied && own.number == EMBEDDING && has_begun) {
+        self.each_declared(network, |play, own| {
+            if !(is_tied && own.number == network.embedding && has_begun) {
                 visit(play, own);
             }
             has_begun = true;
@@ -408,12 +547,12 @@ impl<'p> Play<'p> {
     }
 
     /// The same with a tied head's matrix a second time.
-    fn each_declared(&mut self, mut visit: impl FnMut(&mut Self, Own<'p>)) {
-        let stages = self.stages;
+    fn each_declared(&mut self, network: &'p Played<'p>, mut visit: impl FnMut(&mut Self, Own<'p>)) {
+        let stages = network.stages.as_slice();
         let [before @ .., Stage { instances: last, updates: last_updates, .. }] = stages else { return };
         // The closing block's weights are those of a norm, and then the head's matrix.
         let norm = last.iter().map(|last| last.weights.len().saturating_sub(1)).sum::<usize>();
-        let (first, rest) = if self.model.declares_norm_first { (norm, norm) } else { (0, 0) };
+        let (first, rest) = if network.model.declares_norm_first { (norm, norm) } else { (0, 0) };
         for (place, Stage { instances, updates, times, .. }) in stages.iter().enumerate() {
             let skipped = if place == before.len() { rest } else { 0 };
             if *times > 1 {
@@ -435,11 +574,12 @@ impl<'p> Play<'p> {
 
     /// Has threads keep the workspaces of libraries. In a steady step they have taken those that they ever take.
     fn keep_workspaces(&mut self, libraries: &[TensorId], is_steady: bool) {
-        let stages = self.stages;
+        let networks = self.networks;
         let has_checkpoints = self.plan.has_checkpoints;
         let kept = libraries.iter().map(|&tensor| {
             let kernels = || {
-                let instances = stages.iter().flat_map(|stage| &stage.instances);
+                let stages = networks.iter().flat_map(|network| &network.stages);
+                let instances = stages.flat_map(|stage| &stage.instances);
                 instances.flat_map(|instance| &instance.program.kernels)
             };
             let takes = |is_backward| kernels().any(|kernel| kernel.takes_briefly(tensor, is_backward));
@@ -452,13 +592,12 @@ impl<'p> Play<'p> {
     }
 
     /// The model's class makes its weights. A head that is tied later is made as well, and goes. Then matrices are packed one
-    /// after another, and what they were made of goes when all are; then what is to have another type is cast. Its buffers are what
-    /// is put out.
-    fn build(&mut self, constants: &[TensorId]) -> Vec<Storage> {
-        self.tape.mark(Moment::Load);
+    /// after another, and what they were made of goes when all are; then what is to have another type is cast. Its
+    /// buffers are what is put out.
+    fn build(&mut self, network: &'p Played<'p>, constants: &[TensorId]) -> Vec<Storage> {
         let (mut plain, mut tied_head) = (vec![Vec::new(); self.renewed.len()], Vec::new());
         let mut has_begun = false;
-        self.each_declared(|play, Own { weight, number, .. }| {
+        self.each_declared(network, |play, Own { weight, number, .. }| {
             if weight.added.is_some() {
                 return;
             }
@@ -468,7 +607,7 @@ impl<'p> Play<'p> {
                 play.tape.repeated(storage)
             });
             let storages: Vec<_> = storages.collect();
-            if number == EMBEDDING && has_begun {
+            if number == network.embedding && has_begun {
                 tied_head = storages;
             } else if play.is_sharded() {
                 play.whole[number] = storages;
@@ -480,14 +619,14 @@ impl<'p> Play<'p> {
         let buffers = constants.iter().map(|&constant| self.tape.allocate(constant)).collect();
         self.tape.release_all(&tied_head);
         let mut packed = Vec::new();
-        self.each_weight(|play, Own { weight, number, .. }| {
+        self.each_weight_of(network, |play, Own { weight, number, .. }| {
             if !weight.packing.is_empty() {
                 play.tape.make(&weight.packing);
                 packed.append(&mut plain[number]);
             }
         });
         self.tape.release_all(&packed);
-        self.each_weight(|play, Own { weight, number, .. }| {
+        self.each_weight_of(network, |play, Own { weight, number, .. }| {
             if !plain[number].is_empty() {
                 weight.values.iter().for_each(|&tensor| {
                     play.tape.allocate(tensor);
@@ -499,17 +638,17 @@ impl<'p> Play<'p> {
     }
 
     /// peft makes adapters in the type of the layer, those of parameters last, and then brings them to their own type one by one.
-    fn add_adapters(&mut self) {
+    fn add_adapters(&mut self, network: &'p Played<'p>) {
         let mut made = HashMap::new();
         for added in [Added::ToLayer, Added::ToParameter] {
-            self.each_declared(|play, Own { weight, number, .. }| {
+            self.each_declared(network, |play, Own { weight, number, .. }| {
                 if weight.added == Some(added) {
                     let tensors = weight.made.map_or(weight.values.clone(), |made| vec![made]);
                     made.extend(tensors.into_iter().map(|tensor| (number, play.tape.allocate(tensor))));
                 }
             });
         }
-        self.each_declared(|play, Own { weight, number, .. }| {
+        self.each_declared(network, |play, Own { weight, number, .. }| {
             if let (Some(&before), Some(_)) = (made.get(&number), weight.made) {
                 weight.values.iter().for_each(|&tensor| {
                     play.tape.allocate(tensor);
@@ -517,6 +656,11 @@ impl<'p> Play<'p> {
                 play.tape.release(before);
             }
         });
+    }
+
+    /// The stages of the network that engines divide among devices.
+    fn divided(&self) -> &'p [Stage<'p>] {
+        self.networks.first().map(|network| network.stages.as_slice()).unwrap_or_default()
     }
 
     /// Whether an engine gives whole weights back.
@@ -529,7 +673,7 @@ impl<'p> Play<'p> {
         if hook.is_root_first() {
             self.hook(Scope::Root, hook);
         }
-        for (stage, Stage { units, times, .. }) in self.stages.iter().enumerate() {
+        for (stage, Stage { units, times, .. }) in self.divided().iter().enumerate() {
             if units.iter().all(|unit| unit.at(hook).is_empty()) {
                 continue;
             }
@@ -550,7 +694,7 @@ impl<'p> Play<'p> {
     fn hook(&mut self, scope: Scope, hook: Hook) {
         let unit = match scope {
             Scope::Root => self.root,
-            Scope::Layer(stage, place) => &self.stages[stage].units[place],
+            Scope::Layer(stage, place) => &self.divided()[stage].units[place],
         };
         unit.at(hook).iter().for_each(|&act| self.act(act, Of { scope, number: EMBEDDING, has_states: false }));
     }
@@ -567,8 +711,8 @@ impl<'p> Play<'p> {
     fn numbers(&self, scope: Scope) -> Vec<usize> {
         let of = |instance: &Instance<'_>| instance.weights.clone();
         match scope {
-            Scope::Layer(stage, place) => of(&self.stages[stage].instances[place]),
-            Scope::Root => [self.stages.first(), self.stages.last()]
+            Scope::Layer(stage, place) => of(&self.divided()[stage].instances[place]),
+            Scope::Root => [self.divided().first(), self.divided().last()]
                 .into_iter()
                 .flatten()
                 .flat_map(|stage| stage.instances.iter().flat_map(of))
@@ -576,96 +720,36 @@ impl<'p> Play<'p> {
         }
     }
 
-    /// One micro-batch: forward, loss, backward.
-    fn micro_batch(&mut self, [ids, labels]: [Value; 2], one: TensorId) {
-        let [first, between @ .., last] = self.stages else { return };
-        self.tape.mark(Moment::Forward);
-        self.hook(Scope::Root, Hook::BeforeForward);
-        let begun = self.tape.run(&first.instances[0], &[ids]);
-        let (shared, names) = begun[1..].split_at(self.model.shared);
-        let mut x = begun[0];
-        // What the model's function keeps of a layer until the next one is done.
-        let mut kept: Vec<Value> = Vec::new();
-        for (place, Stage { instances, times, .. }) in between.iter().enumerate() {
-            self.begin_both_ways(*times);
-            for (unit, instance) in instances.iter().enumerate() {
-                let scope = Scope::Layer(1 + place, unit);
-                self.hook(scope, Hook::BeforeForward);
-                self.hook_on_the_way_back(scope, Hook::AfterBackward);
-                let arguments = [&[x], shared].concat();
-                let results = if self.plan.has_checkpoints {
-                    self.tape.checkpoint(instance, &arguments)
-                } else {
-                    self.tape.run(instance, &arguments)
-                };
-                kept.drain(..).for_each(|before| self.tape.release(before.storage));
-                self.tape.release(x.storage);
-                kept.extend(results.iter().skip(1));
-                x = results.first().copied().unwrap_or(x);
-                self.hook(scope, Hook::AfterForward);
-                self.hook_on_the_way_back(scope, Hook::BeforeBackward);
-            }
-            self.end_both_ways(*times);
-        }
-        self.tape.mark(Moment::Loss);
-        self.tape.on_the_way_back(Event::Mark(Moment::Backward));
-        let arguments = [&[x], shared, names, &kept, &[labels]].concat();
-        let mut results = self.tape.run(&last.instances[0], &arguments);
-        self.tape.end_autocast();
-        self.hook(Scope::Root, Hook::AfterForward);
-        self.hook_on_the_way_back(Scope::Root, Hook::BeforeBackward);
-        if let Some(output) = self.output {
-            let of_loss = self.tape.run(output, &results[..1]);
-            self.tape.release(results[0].storage);
-            results[0] = of_loss[0];
-        }
-        if !self.model.keeps_logits {
-            results.drain(1..).for_each(|result| self.tape.release(result.storage));
-        }
-        self.tape.mark(Moment::LossBackward);
-        if let Some(loss) = results.first() {
-            self.tape.begin_backward(*loss, one);
-            while let Some(Call(call)) = self.tape.run_backward() {
-                let (scope, hook) = self.calls[call];
-                self.hook(scope, hook);
-            }
-            self.calls.clear();
-            self.hook(Scope::Root, Hook::AfterBackward);
-            self.tape.end_backward();
-        }
-        if self.plan.data_parallel != DataParallel::Alone {
-            self.kept_results.extend(results.iter().map(|result| result.storage));
-        } else {
-            results.iter().for_each(|result| self.tape.release(result.storage));
-        }
-    }
-
-    /// The training loop gives up its name for what the model's function gave.
-    fn release_results(&mut self) {
-        std::mem::take(&mut self.kept_results).into_iter().for_each(|storage| self.tape.release(storage));
-    }
-
-    /// Begins what comes `times` times, and what the backward pass undoes as often.
-    fn begin_both_ways(&mut self, times: u32) {
+    /// Begins what comes `times` times, and comes back as often where a graph is kept.
+    fn begin_repeat(&mut self, times: u32, comes_back: bool) {
         if times > 1 {
+            if comes_back {
+                self.tape.on_the_way_back(Event::Again);
+            }
             self.tape.begin_repeat(times);
-            self.tape.on_the_way_back(Event::Again);
         }
     }
 
     /// Ends it.
-    fn end_both_ways(&mut self, times: u32) {
+    fn end_repeat(&mut self, times: u32, comes_back: bool) {
         if times > 1 {
-            self.tape.on_the_way_back(Event::Repeat(times));
             self.tape.end_repeat();
+            if comes_back {
+                self.tape.on_the_way_back(Event::Repeat(times));
+            }
         }
     }
 
     /// The optimizer goes through the weights, as often as it does. Without states it makes them; `only_states` leaves
     /// out the rest.
     fn update(&mut self, has_states: bool, only_states: bool) {
-        for pass in 0..self.plan.optimizer.passes() {
+        let groups = if self.plan.task.has_groups { &[Some(true), Some(false)][..] } else { &[None] };
+        let passes = 0..self.plan.optimizer.passes();
+        for (group, pass) in groups.iter().flat_map(|&group| passes.clone().map(move |pass| (group, pass))) {
             self.each_weight(|play, own| {
+                if group.is_some_and(|is_matrix| own.weight.sides.is_some() != is_matrix) {
+                    return;
+                }
                 own.update.passes[pass].iter().for_each(|&act| match act {
                     Act::Name(..) | Act::Same(..) | Act::Drop(_) | Act::Brief(_) | Act::Listed(_) if only_states => {}
                     _ => play.act(act, Of { scope: Scope::Root, number: own.number, has_states }),

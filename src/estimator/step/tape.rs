@@ -16,6 +16,8 @@ pub enum Moment {
     Load,
     /// The model is there, and what building it cached is given back.
     Loaded,
+    /// A network runs without gradients, for what it says of the batch.
+    Score,
     /// The layers run forward.
     Forward,
     /// Final norm, head and loss run forward.
@@ -36,6 +38,7 @@ impl Moment {
         match self {
             Self::Load => "building the model",
             Self::Loaded => "model loaded",
+            Self::Score => "forward, without gradients",
             Self::Forward => "layers, forward",
             Self::Loss => "loss, forward",
             Self::LossBackward => "loss, backward",
@@ -53,6 +56,8 @@ pub enum Event {
     Allocate(TensorId, Storage),
     /// A storage is given back.
     Free(TensorId, Storage),
+    /// What is cached is given back.
+    EmptyCache,
     /// A moment begins.
     Mark(Moment),
     /// What follows until [`Event::Again`] comes this many times.
@@ -86,6 +91,11 @@ pub struct Value {
     pub node: Option<(Node, u8)>,
 }
 
+impl Value {
+    /// A name without a value.
+    pub const NONE: Self = Self { storage: Storage::GONE, node: None };
+}
+
 /// A gradient on its way.
 #[derive(Clone, Copy, Debug)]
 pub struct Gradient {
@@ -100,6 +110,18 @@ pub struct Gradient {
 pub struct Repeated {
     storage: Storage,
     times: u32,
+}
+
+impl Repeated {
+    /// A storage that comes once.
+    pub const fn once(storage: Storage) -> Self {
+        Self { storage, times: 1 }
+    }
+
+    /// Whether nothing was there.
+    pub fn is_gone(self) -> bool {
+        self.storage == Storage::GONE
+    }
 }
 
 /// A block in its place: the program that it shares with its like, and weights of its own, by their numbers in the model.
@@ -121,6 +143,10 @@ enum Work<'p> {
     Edge(Event),
     /// A call on the way back, of whoever plays.
     Call(Call),
+    /// Values that a list holds, whose gradients are parts of that of the list, from one number to another.
+    List(usize, usize),
+    /// The gradient of a list, which values that were played once for several hold together.
+    ListGradient,
 }
 
 /// What whoever plays is called for on the way back, by a number of its own.
@@ -134,6 +160,8 @@ struct Entry<'p> {
     work: Work<'p>,
     inputs: [Option<(Node, u8)>; OPERANDS],
     gradients: [Option<Gradient>; RESULTS],
+    /// Gradients of the parts into which its output was taken apart, where it is.
+    parts: Vec<Repeated>,
     /// How many tensors it keeps.
     kept: usize,
     /// The checkpoint that has promised them.
@@ -190,6 +218,10 @@ pub struct Tape<'p> {
     storages: Vec<(TensorId, u32)>,
     entries: Vec<Entry<'p>>,
     kept: Vec<Storage>,
+    /// Nodes of what lists hold.
+    listed: Vec<Option<(Node, u8)>>,
+    /// Whether nodes are made (`torch.is_grad_enabled`).
+    is_recording: bool,
     frames: Vec<Frame<'p>>,
     mode: Mode,
     /// Autocast's copies of weights.
@@ -218,6 +250,8 @@ impl<'p> Tape<'p> {
             storages: Vec::new(),
             entries: Vec::new(),
             kept: Vec::new(),
+            listed: Vec::new(),
+            is_recording: true,
             frames: Vec::new(),
             mode: Mode::Keep,
             copies: Vec::new(),
@@ -286,9 +320,37 @@ impl<'p> Tape<'p> {
         self.release(storage);
     }
 
+    /// Has nodes be made from here on, or none (`torch.set_grad_enabled`).
+    pub fn set_recording(&mut self, is_recording: bool) {
+        self.is_recording = is_recording;
+    }
+
+    /// A value of a list that holds the gradient of that until the backward pass comes by here.
+    pub fn list_gradient(&mut self) -> Value {
+        let node = self.push(Work::ListGradient, [None; OPERANDS], 0, None);
+        Value { storage: Storage::GONE, node: Some((node, 0)) }
+    }
+
+    /// A list of values as one: what reads it hands each a part of its gradient.
+    pub fn list(&mut self, values: impl Iterator<Item = Value>) -> Value {
+        let first = self.listed.len();
+        self.listed.extend(values.map(|value| value.node));
+        if self.listed[first..].iter().all(Option::is_none) {
+            self.listed.truncate(first);
+            return Value::NONE;
+        }
+        let node = self.push(Work::List(first, self.listed.len()), [None; OPERANDS], 0, None);
+        Value { storage: Storage::GONE, node: Some((node, 0)) }
+    }
+
     /// Begins a moment.
     pub fn mark(&mut self, moment: Moment) {
         self.events.push(Event::Mark(moment));
+    }
+
+    /// Has the allocator give back what it has cached.
+    pub fn empty_cache(&mut self) {
+        self.events.push(Event::EmptyCache);
     }
 
     /// Has an event happen when the backward pass comes by here.
@@ -315,7 +377,7 @@ impl<'p> Tape<'p> {
         kept: usize,
         frame: Option<usize>,
     ) -> Node {
-        self.entries.push(Entry { work, inputs, gradients: [None; RESULTS], kept, frame });
+        self.entries.push(Entry { work, inputs, gradients: [None; RESULTS], parts: Vec::new(), kept, frame });
         self.entries.len() as Node - 1
     }
 
@@ -359,13 +421,15 @@ impl<'p> Tape<'p> {
             let mut asides: Vec<_> = ahead.iter().map(|aside| (self.allocate(aside.tensor), aside.is_kept)).collect();
             let storage = match (kernel.output, kernel.values().next()) {
                 (Some(tensor), _) => self.allocate(tensor),
-                (None, Some((_, viewed))) => self.retain(slots[viewed.index()].storage),
+                (None, Some((_, viewed))) if slots[viewed.index()].storage != Storage::GONE => {
+                    self.retain(slots[viewed.index()].storage)
+                }
                 // A view of a weight, which is there anyway.
-                (None, None) => Storage::GONE,
+                (None, _) => Storage::GONE,
             };
             asides.extend(behind.iter().map(|aside| (self.allocate(aside.tensor), aside.is_kept)));
             kernel.brief.into_iter().for_each(|tensor| self.brief(tensor));
-            let node = if kernel.is_leaf { self.leaf(storage).node } else { None };
+            let node = if kernel.is_leaf && self.is_recording { self.leaf(storage).node } else { None };
             let node = node.or_else(|| {
                 if needed.is_empty() {
                     return None;
@@ -423,7 +487,7 @@ impl<'p> Tape<'p> {
         slots: &[Value],
     ) -> ([Option<(Node, u8)>; OPERANDS], Reads, Reads) {
         let (mut inputs, mut needed) = ([None; OPERANDS], NOTHING);
-        if kernel.derivatives.is_empty() {
+        if kernel.derivatives.is_empty() || !self.is_recording {
             return (inputs, NOTHING, NOTHING);
         }
         for (place, operand) in kernel.operands.iter().enumerate() {
@@ -560,7 +624,20 @@ impl<'p> Tape<'p> {
     pub fn run_backward(&mut self) -> Option<Call> {
         while let Some(entry) = self.entries.pop() {
             match (entry.work, entry.gradients.iter().any(Option::is_some)) {
-                (Work::Edge(event), _) => self.events.push(event),
+                (Work::Edge(event), _) => {
+                    self.times = if let Event::Repeat(times) = event { times } else { 1 };
+                    self.events.push(event);
+                }
+                (Work::List(first, end), _) => {
+                    for value in self.listed.get(first..end).unwrap_or_default().to_vec() {
+                        for gradient in entry.gradients.iter().flatten() {
+                            self.retain(gradient.storage);
+                            let tensor = self.storages[gradient.storage.index()].0;
+                            self.deliver(value, Gradient { is_view: true, ..*gradient }, tensor);
+                        }
+                    }
+                    entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
+                }
                 (Work::Call(call), _) => return Some(call),
                 (Work::Kernel(instance, position, needed), true) => {
                     self.differentiate(instance, position, needed, &entry);
@@ -611,7 +688,11 @@ impl<'p> Tape<'p> {
                 *gradient = gradient.map(|before| self.convert(step, before));
             }
         }
-        entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
+        if entry.parts.is_empty() {
+            entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
+        } else {
+            self.release_all(&entry.parts);
+        }
         match entry.frame {
             None => self.forget(entry),
             Some(frame) => {
@@ -727,6 +808,13 @@ impl<'p> Tape<'p> {
     fn deliver(&mut self, to: Option<(Node, u8)>, gradient: Gradient, tensor: TensorId) {
         let Some((node, output)) = to else { return self.release(gradient.storage) };
         let (node, output) = (node as usize, usize::from(output));
+        if let Work::Kernel(instance, position, _) = self.entries[node].work
+            && instance.program.kernels[position].is_taken_apart
+        {
+            let part = self.repeated(gradient.storage);
+            self.entries[node].gradients[output] = Some(gradient);
+            return self.entries[node].parts.push(part);
+        }
         let before = self.entries[node].gradients[output];
         self.entries[node].gradients[output] = Some(self.sum(before, gradient, tensor));
     }

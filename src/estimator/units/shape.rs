@@ -30,6 +30,18 @@ widths! {
     SequenceBy8, S8 = "S₈";
     /// Tokens of a sequence, up to a multiple of 32: rows of the sums of memory-efficient attention.
     SequenceBy32, S32 = "S₃₂";
+    /// Tokens of a sequence that have a next one.
+    Predicted, S1 = "(S−1)";
+    /// Tokens of a prompt.
+    Prompt, SP = "S_p";
+    /// Tokens of a completion.
+    Completion, SC = "S_c";
+    /// Tokens of a completion and the one before it.
+    CompletionAndOne, SC1 = "(S_c+1)";
+    /// Rows of logits that are taken at a time.
+    Chunk, CHUNK = "S_k";
+    /// Rows of the last of these.
+    LastChunk, LAST = "S_l";
     /// Width of the residual stream.
     Hidden, H = "H";
     /// Attention heads.
@@ -171,6 +183,7 @@ impl Widths {
         // transformers/attention.cpp pads masks to 8 columns.
         given
             .with(Width::Sequence, sequence)
+            .with(Width::Predicted, sequence.saturating_sub(1))
             .with(Width::SequenceBy128, sequence.next_multiple_of(128))
             .with(Width::SequenceBy8, sequence.next_multiple_of(8))
             .with(Width::SequenceBy32, sequence.next_multiple_of(32))

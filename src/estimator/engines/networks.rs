@@ -1,0 +1,125 @@
+//! The networks of a training program: the trained model and others like it, with what engines do to their blocks.
+
+use super::{DataParallel, adapters, quantized, tasks};
+use crate::estimator::choice::{Adapter, AdapterType, LossHead, Precision, Recomputation, TaskKind, Unquantized};
+use crate::estimator::models::{Block, Call, End, Model, NotCounted, network};
+use crate::estimator::operators::{Form, Place, Types};
+use crate::estimator::scenario::{Recipe, Scenario};
+use crate::estimator::units::{DType, Shape, Width};
+
+/// The networks of a scenario, as its training program wraps them.
+#[derive(Clone, Copy)]
+pub struct Networks<'s> {
+    /// The scenario.
+    pub scenario: &'s Scenario,
+    /// How they are shared with other devices.
+    pub data_parallel: DataParallel,
+}
+
+impl Networks<'_> {
+    fn network(&self, end: End, has_mask: bool) -> Result<Model, NotCounted> {
+        let Scenario { recipe, device, task, .. } = self.scenario;
+        let call = Call {
+            sequence: recipe.sequence,
+            has_several_sequences: recipe.batch > 1 || tasks::has_pairs(task.kind),
+            dtype: weight_dtype(recipe),
+            is_widened: recipe.adapter == Adapter::Qlora && recipe.unquantized == Unquantized::Full,
+            attention: recipe.attention,
+            logits: recipe.logits,
+            // Trainers of tasks take their own.
+            loss: if task.kind == TaskKind::Train { recipe.loss } else { LossHead::Plain },
+            end,
+            has_mask,
+            has_dropout: recipe.dropout.is_on(),
+            has_autocast: recipe.precision == Precision::Autocast,
+        };
+        let mut model = network(&self.scenario.model, call)?;
+        let kept_workspace = device.workspace.get() as u64;
+        let workspace = if kept_workspace > 0 { kept_workspace } else { cublas_workspace(device.capability) };
+        model.widths = model.widths.with(Width::CublasWorkspace, workspace);
+        if recipe.adapter == Adapter::Qlora {
+            quantized::quantize(&mut model);
+        }
+        Ok(model)
+    }
+
+    /// The trained model, ending so, with its adapters where it has any, or with them switched off.
+    pub fn trained(&self, end: End, has_mask: bool, are_adapters_on: bool) -> Result<Model, NotCounted> {
+        let recipe = &self.scenario.recipe;
+        let mut model = self.network(end, has_mask)?;
+        if let DataParallel::Fsdp2(fsdp) = self.data_parallel
+            && fsdp.stored != fsdp.gathered
+        {
+            // `output_dtype` of `MixedPrecisionPolicy`.
+            model.output = Some(Block::cast(Place::Loss, Form::new(model.loss, Shape::ONE), fsdp.gathered));
+            model.loss = fsdp.gathered;
+        }
+        let is_frozen = recipe.adapter != Adapter::None;
+        if is_frozen {
+            adapters::adapt(&mut model, recipe, are_adapters_on);
+        }
+        if recipe.recomputation == Recomputation::Full && is_frozen {
+            // Without it checkpoints of a frozen model would have nothing to derive (`enable_input_require_grads` of
+            // transformers makes what comes out of the embedding's class a leaf).
+            let embedded = model.opening.applications.iter_mut();
+            let embedded = embedded.filter(|of| matches!(of.place, Place::TokenEmbedding | Place::EmbeddingScale));
+            embedded.last().into_iter().for_each(|last| last.is_leaf = true);
+        }
+        Ok(model)
+    }
+
+    /// Another model like it, without adapters.
+    pub fn other(&self, end: End, has_mask: bool) -> Result<Model, NotCounted> {
+        self.network(end, has_mask)
+    }
+
+    /// The type of the weights that are trained.
+    pub fn trained_type(&self) -> DType {
+        let recipe = &self.scenario.recipe;
+        if recipe.adapter == Adapter::None { weight_dtype(recipe) } else { adapter_dtype(recipe) }
+    }
+
+    /// In what types networks compute.
+    pub fn types(&self) -> Types {
+        let recipe = &self.scenario.recipe;
+        let dtype = weight_dtype(recipe);
+        Types {
+            weights: dtype,
+            // bitsandbytes packs 16-bit matrices; what it leaves is cast afterwards (`prepare_model_for_kbit_training` of
+            // peft 0.21.2).
+            loaded: match self.data_parallel {
+                _ if recipe.adapter == Adapter::Qlora => DType::Half,
+                DataParallel::Fsdp1(fsdp) => fsdp.stored,
+                DataParallel::Fsdp2(fsdp) => fsdp.stored,
+                DataParallel::Alone | DataParallel::Ddp(_) => dtype,
+            },
+            buffers: self.data_parallel.buffers().unwrap_or(DType::Single),
+            autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half),
+        }
+    }
+}
+
+/// The type of the model's own weights, adapters apart.
+pub fn weight_dtype(recipe: &Recipe) -> DType {
+    match (recipe.adapter, recipe.precision) {
+        (_, Precision::Fp32) | (Adapter::LoraFp32, _) | (Adapter::None, Precision::Autocast) => DType::Single,
+        (Adapter::Qlora, _) if recipe.unquantized == Unquantized::Full => DType::Single,
+        _ => DType::Half,
+    }
+}
+
+/// Bytes that PyTorch 2.15 chooses for cuBLAS's workspace: ":4096:2:16:8", and 32 MiB from compute capability 9.0 on
+/// (`parseChosenWorkspaceSize` in aten/src/ATen/cuda/CublasHandlePool.cpp).
+const fn cublas_workspace(capability: u32) -> u64 {
+    if capability >= 90 { 32 << 20 } else { (4096 * 2 + 16 * 8) << 10 }
+}
+
+/// The type of an adapter's weights: fp32 beside half-precision ones unless they are to have the same type
+/// (`autocast_adapter_dtype` of peft's `get_peft_model`).
+pub fn adapter_dtype(recipe: &Recipe) -> DType {
+    match recipe.adapter_type {
+        AdapterType::Full => DType::Single,
+        AdapterType::Half if recipe.adapter == Adapter::Qlora => DType::Half,
+        AdapterType::Half => weight_dtype(recipe),
+    }
+}

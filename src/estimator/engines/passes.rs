@@ -1,0 +1,154 @@
+//! What a training program does with a micro-batch, as data: passes of networks and functions between them, over names.
+
+use super::data_parallel::DataParallel;
+use super::optimizers::Optimizer;
+use crate::estimator::models::{Block, Model};
+use crate::estimator::operators::{Owner, Tensor, Types};
+use crate::estimator::units::{DType, Width, Widths};
+
+/// A network of a training program.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// What it computes.
+    pub model: Model,
+    /// In what types.
+    pub types: Types,
+    /// Whose its tensors are.
+    pub owner: Owner,
+    /// An earlier network whose weights it has, by its number: the same model called otherwise.
+    pub shared_with: Option<usize>,
+    /// Whether the optimizer updates its weights.
+    pub is_updated: bool,
+}
+
+/// A name of the training program. Its value lives until the name gets another one or is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Local(pub usize);
+
+/// One thing that a training program does.
+#[derive(Clone, Debug)]
+pub enum Pass {
+    /// A network runs forward.
+    Forward {
+        /// The network, by its number.
+        network: usize,
+        /// What it is given.
+        given: Vec<Local>,
+        /// What its class is given for what comes behind the layers.
+        given_last: Vec<Local>,
+        /// Names of what it puts out.
+        into: Vec<Local>,
+        /// Whether a graph is kept of it.
+        is_recorded: bool,
+    },
+    /// A function is called.
+    Call {
+        /// The function, by its number.
+        function: usize,
+        /// What it is given.
+        given: Vec<Local>,
+        /// Names of what it puts out.
+        into: Vec<Local>,
+        /// Whether a graph is kept of it.
+        is_recorded: bool,
+    },
+    /// A function is called so many times, and its first result is an item of a list each time.
+    Each {
+        /// The function, by its number.
+        function: usize,
+        /// How often.
+        times: u32,
+        /// What it is given each time.
+        given: Vec<Local>,
+        /// Names that it is given behind that, as it left them the time before, and sets anew.
+        carried: Vec<Local>,
+        /// The list.
+        list: Local,
+        /// Whether a graph is kept of it.
+        is_recorded: bool,
+    },
+    /// The second name gets the value of the first, which goes.
+    Move(Local, Local),
+    /// Names go.
+    Forget(Vec<Local>),
+    /// What the allocator has cached is given back (`torch.cuda.empty_cache`).
+    EmptyCache,
+    /// The gradients of a loss of this type are computed.
+    Backward(Local, DType),
+    /// The norm of all gradients is computed (`clip_grad_norm_` with `foreach`) and has a name.
+    Norm(Local),
+}
+
+/// When a training program brings micro-batches to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Batches {
+    /// One before the first step, which serves all.
+    Once,
+    /// Those of a step before it, when those of the step before go.
+    EachStep,
+}
+
+/// A task as a training program: what it has, and what it does.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Its networks, the trained one first.
+    pub networks: Vec<Network>,
+    /// Functions between the passes of networks, in the types that they are given.
+    pub functions: Vec<Block>,
+    /// What is there from the beginning.
+    pub kept: Vec<Tensor>,
+    /// The tensors of a micro-batch, whose names come first.
+    pub batch: Vec<Tensor>,
+    /// When they come.
+    pub batches: Batches,
+    /// What is done before the micro-batches of a step.
+    pub before: Vec<Pass>,
+    /// What is done with a micro-batch.
+    pub micro_batch: Vec<Pass>,
+    /// What is done before the optimizer's step.
+    pub before_update: Vec<Pass>,
+    /// What is done behind it.
+    pub after: Vec<Pass>,
+    /// Names that a step leaves to the next, with what they have.
+    pub left: Vec<(Local, Tensor)>,
+    /// How many names there are.
+    pub names: usize,
+    /// Sequences for each that a micro-batch counts.
+    pub sequences: u64,
+    /// Whether what is done depends on how many sequences there are.
+    pub is_of_one_batch: bool,
+    /// Whether the optimizer has a group of matrices and one of vectors, whose weights do not decay
+    /// (`get_decay_parameter_names` in transformers/trainer.py, 5.23.0).
+    pub has_groups: bool,
+}
+
+impl Task {
+    /// Gives a width a value in all networks.
+    pub fn set(&mut self, width: Width, value: u64) {
+        self.networks.iter_mut().for_each(|network| network.model.widths = network.model.widths.with(width, value));
+    }
+}
+
+/// A training program, as one of its devices runs it.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it is for.
+    pub task: Task,
+    /// Whether the backward pass computes each layer again (`torch.utils.checkpoint`, not reentrant).
+    pub has_checkpoints: bool,
+    /// How many micro-batches come before an optimizer step.
+    pub micro_batches: u32,
+    /// Whether each thread that multiplies keeps the workspaces of cuBLAS and cuBLASLt, as before PyTorch 2.15.
+    pub keeps_workspaces: bool,
+    /// The optimizer that updates the weights.
+    pub optimizer: Optimizer,
+    /// How it shares the training with other devices.
+    pub data_parallel: DataParallel,
+}
+
+impl Plan {
+    /// The widths of its networks, which are all alike.
+    pub fn widths(&self) -> Widths {
+        self.task.networks.first().map_or(Widths::new(1, &[]), |network| network.model.widths)
+    }
+}

@@ -1,0 +1,116 @@
+//! Group-relative policy optimization as trl's GRPOTrainer computes log-probabilities (trl 1.10.0, trainer/grpo_trainer.py
+//! `_get_per_token_logps_and_entropies`), in a loop of PyTorch's own: passes without gradients that score completions, then
+//! the one that is trained. Others generate.
+
+use super::log_probs::{CHUNK_ROWS, chunks, entropies, joined, selective_log_softmax};
+use super::{Local, Networks, Script, handed_out, of_batch, reference};
+use crate::estimator::choice::{Reference, RewardModel, Rollout};
+use crate::estimator::engines::passes::{Batches, Network, Pass, Task};
+use crate::estimator::models::{Block, End, NotCounted, tokens};
+use crate::estimator::operators::{Form, Operator, Owner, Part, Place, Types};
+use crate::estimator::scenario::Scenario;
+use crate::estimator::units::{B, SC, SC1, V, Width};
+
+/// The task.
+pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCounted> {
+    let (task, recipe) = (&scenario.task, &scenario.recipe);
+    if task.rollout != Rollout::Server || task.rewarded_by() != RewardModel::Function || task.scored > 0 {
+        return Err(NotCounted::Task);
+    }
+    let types = networks.types();
+    let end = End::LogitsOfCompletion;
+    let trained = networks.trained(end, true, true)?;
+    let out = Form::new(types.autocast.unwrap_or(trained.dtype), B * SC1 * V);
+    let mut all = vec![Network { model: trained, types, owner: Owner::Trained, shared_with: None, is_updated: true }];
+    match reference(scenario) {
+        Reference::Copy => {
+            let model = networks.other(end, true)?;
+            all.push(Network { model, types, owner: Owner::Reference, shared_with: None, is_updated: false });
+        }
+        Reference::Adapter => {
+            let model = networks.trained(end, true, false)?;
+            all.push(Network { model, types, owner: Owner::Trained, shared_with: Some(0), is_updated: false });
+        }
+        Reference::None => {}
+        _ => return Err(NotCounted::Task),
+    }
+    let completion = u64::from(task.completed(recipe.sequence));
+    let sequences = Sequences { count: recipe.batch, rows: u64::from(recipe.batch).saturating_mul(completion) };
+
+    let mut script = Script::default();
+    let [ids, mask] = script.names();
+    for network in 0..all.len() {
+        let scored = log_probs(&mut script, network, [ids, mask], types, out, sequences, false);
+        script.forget(&[scored.0]);
+    }
+    let before = std::mem::take(&mut script.passes);
+    script.is_recorded = true;
+    let (logps, form) = log_probs(&mut script, 0, [ids, mask], types, out, sequences, true);
+    let (mut block, arguments) = Block::new(&[form]);
+    let mean = block.add(Place::Loss, Operator::Sum { x: arguments[0], inputs: form.shape });
+    let negated = block.add(Place::Loss, Operator::Scale { x: mean });
+    let [loss] = script.call(block.giving(&[negated]), &[logps]);
+    script.forget(&[logps]);
+    script.passes.push(Pass::Backward(loss, form.dtype));
+    let mut task = Task {
+        networks: all,
+        functions: script.functions,
+        kept: Vec::new(),
+        batch: vec![of_batch(Part::Ids, tokens()), of_batch(Part::Mask, tokens())],
+        batches: Batches::Once,
+        before,
+        micro_batch: script.passes,
+        before_update: Vec::new(),
+        after: vec![Pass::Forget(vec![loss])],
+        left: Vec::new(),
+        names: script.names,
+        sequences: 1,
+        is_of_one_batch: true,
+        has_groups: false,
+    };
+    task.set(Width::Chunk, CHUNK_ROWS);
+    task.set(Width::LastChunk, chunks(sequences.rows).1);
+    task.set(Width::Completion, completion);
+    task.set(Width::CompletionAndOne, completion.saturating_add(1).min(u64::from(recipe.sequence)));
+    Ok(task)
+}
+
+/// Sequences of a pass, and tokens of all completions.
+#[derive(Clone, Copy)]
+struct Sequences {
+    count: u32,
+    rows: u64,
+}
+
+/// Log-probabilities of completions by a network, and their form.
+fn log_probs(
+    script: &mut Script,
+    network: usize,
+    [ids, mask]: [Local; 2],
+    types: Types,
+    out: Form,
+    sequences: Sequences,
+    has_entropy: bool,
+) -> (Local, Form) {
+    let logits = script.forward(network, &[ids, mask], &[]);
+    let (logits, form) = handed_out(script, types, logits, out);
+    // `logits[:, :-1, :]`, `logits[:, -logits_to_keep:, :]`, and the quotient by the temperature.
+    let (mut block, arguments) = Block::new(&[form]);
+    let x = block.add(Place::Logits, Operator::Slice { x: arguments[0], from: SC1, to: SC });
+    let x = block.add(Place::Logits, Operator::Slice { x, from: SC, to: SC });
+    let divided = block.add(Place::Logits, Operator::Scale { x });
+    let [divided] = script.call(block.giving(&[divided]), &[logits]);
+    let form = Form { shape: form.shape / SC1 * SC, ..form };
+    let logps = selective_log_softmax(script, divided, ids, form, sequences.count);
+    let entropies = has_entropy.then(|| entropies(script, divided, form, sequences.rows, false));
+    let of_tokens = Form { shape: form.shape / V, ..form };
+    let all = joined(script, logps, of_tokens);
+    if let Some(entropies) = entropies {
+        let is_recorded = std::mem::replace(&mut script.is_recorded, false);
+        let whole = joined(script, entropies, of_tokens);
+        script.is_recorded = is_recorded;
+        script.forget(&[entropies, whole]);
+    }
+    script.forget(&[logits, divided, logps]);
+    (all, of_tokens)
+}

@@ -1,0 +1,66 @@
+//! Training on the next token, on masked words or on classes, in a loop of PyTorch's own: forward, loss, backward.
+
+use super::{Networks, Script, of_batch};
+use crate::estimator::engines::DataParallel;
+use crate::estimator::engines::passes::{Batches, Network, Pass, Task};
+use crate::estimator::models::{End, NotCounted, tokens};
+use crate::estimator::operators::{Owner, Part};
+
+/// The task.
+pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
+    let model = networks.trained(End::Loss, false, true)?;
+    let mut script = Script { is_recorded: true, ..Script::default() };
+    let ids = script.name();
+    let mut batch = vec![of_batch(Part::Ids, tokens())];
+    let mut labels = ids;
+    if let Some(form) = model.labels {
+        labels = script.name();
+        batch.push(of_batch(Part::Labels, form));
+    }
+    let [loss, logits] = script.names();
+    // The loop that trains on several devices keeps what it got until the next micro-batch or the end of the step.
+    let is_kept = networks.data_parallel != DataParallel::Alone;
+    if is_kept {
+        script.forget(&[loss, logits]);
+    }
+    let into = vec![loss, logits];
+    script.passes.push(Pass::Forward {
+        network: 0,
+        given: vec![ids],
+        given_last: vec![labels],
+        into,
+        is_recorded: true,
+    });
+    if let Some(output) = &model.output {
+        script.call_into(output.clone(), &[loss], &[loss]);
+    }
+    if !model.keeps_logits {
+        script.forget(&[logits]);
+    }
+    script.passes.push(Pass::Backward(loss, model.loss));
+    if !is_kept {
+        script.forget(&[loss, logits]);
+    }
+    Ok(Task {
+        networks: vec![Network {
+            model,
+            types: networks.types(),
+            owner: Owner::Trained,
+            shared_with: None,
+            is_updated: true,
+        }],
+        functions: script.functions,
+        kept: Vec::new(),
+        batch,
+        batches: Batches::Once,
+        before: Vec::new(),
+        micro_batch: script.passes,
+        before_update: Vec::new(),
+        after: vec![Pass::Forget(vec![loss, logits])],
+        left: Vec::new(),
+        names: script.names,
+        sequences: 1,
+        is_of_one_batch: false,
+        has_groups: false,
+    })
+}

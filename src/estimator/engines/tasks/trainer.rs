@@ -1,0 +1,64 @@
+//! The loop of transformers' Trainer around a loss (transformers 5.23.0, trainer.py).
+
+use super::{Local, Pass, Script};
+use crate::estimator::models::Block;
+use crate::estimator::operators::{Form, Operator, Part, Place, Size, Tensor};
+use crate::estimator::units::{DType, Shape};
+
+/// What the loop holds from the beginning: the sum of losses (`_inner_training_loop`).
+pub fn kept() -> Vec<Tensor> {
+    vec![Tensor { place: Place::Loss, part: Part::Sum, size: Size::Of(Form::new(DType::Single, Shape::ONE)) }]
+}
+
+/// What a step of the loop does and leaves.
+pub struct Step {
+    /// What it does before the optimizer's step.
+    pub before_update: Vec<Pass>,
+    /// Names that it leaves to the next, with what they have: the loss, and the norm of the gradients, which are of a type.
+    pub left: Vec<(Local, Tensor)>,
+}
+
+/// What the loop does with a loss (`training_step`, `_run_epoch`): divided by the micro-batches, and once more by accelerate
+/// (`Accelerator.backward`), it is derived; and it is asked whether it is finite. Before the update the norm of the gradients
+/// is computed (`_get_grad_norm`).
+pub fn step(script: &mut Script, loss: Local, dtype: DType, gradients: DType) -> Step {
+    let [mean] = script.call(divided(dtype, true), &[loss]);
+    step_of_sum(script, mean, dtype, gradients)
+}
+
+/// A loss over a number, which takes the name of the loss where that is taken.
+fn divided(dtype: DType, is_taken: bool) -> Block {
+    let (mut block, arguments) = Block::new(&[Form::new(dtype, Shape::ONE)]);
+    if is_taken {
+        block.take(&arguments);
+    }
+    let divided = block.add(Place::Loss, Operator::Scale { x: arguments[0] });
+    block.giving(&[divided])
+}
+
+/// The same of a loss that is divided by the labels of all micro-batches already.
+pub fn step_of_sum(script: &mut Script, mean: Local, dtype: DType, gradients: DType) -> Step {
+    let form = Form::new(dtype, Shape::ONE);
+    let [seen] = script.call(divided(dtype, false), &[mean]);
+    script.passes.push(Pass::Backward(seen, dtype));
+    let [before, norm] = script.names();
+    script.forget(&[seen, before]);
+    script.passes.push(Pass::Move(mean, before));
+    let (mut block, arguments) = Block::new(&[form]);
+    let (x, y) = (arguments[0], None);
+    let flag = form.with_dtype(DType::Byte);
+    block.add(Place::Loss, Operator::Computed { x, y, form: flag });
+    let absolute = block.add(Place::Loss, Operator::Computed { x, y, form });
+    block.add(Place::Loss, Operator::Computed { x: absolute, y, form: flag });
+    let is_recorded = std::mem::replace(&mut script.is_recorded, false);
+    script.call_into(block, &[before], &[]);
+    script.is_recorded = is_recorded;
+    let left = |place, part, dtype| Tensor { place, part, size: Size::Of(Form::new(dtype, Shape::ONE)) };
+    Step {
+        before_update: vec![Pass::Forget(vec![norm]), Pass::Norm(norm)],
+        left: vec![
+            (before, left(Place::Loss, Part::Result, dtype)),
+            (norm, left(Place::Optimizer, Part::GradientNorm, gradients)),
+        ],
+    }
+}
