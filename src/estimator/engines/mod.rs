@@ -8,7 +8,7 @@ mod optimizers;
 mod quantized;
 
 pub use acts::{Act, Hook, Name, Unit};
-pub use data_parallel::{DataParallel, Piece, Place as UnitPlace, Told, Unsaid};
+pub use data_parallel::{DataParallel, Piece, Place as UnitPlace, Told, Unsaid, Zero};
 pub use optimizers::{Optimizer, Update};
 
 use crate::estimator::choice::{
@@ -59,7 +59,7 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<(Model, Plan), Not
         quantized::quantize(&mut model);
     }
     if is_frozen {
-        adapters::adapt(&mut model, recipe);
+        adapters::adapt(&mut model, recipe, adapter_dtype(scenario));
     }
     let has_checkpoints = recipe.recomputation == Recomputation::Full;
     if has_checkpoints && is_frozen {
@@ -80,6 +80,10 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<(Model, Plan), Not
         model.output = Some(Block::cast(Place::Loss, Form::new(model.loss, Shape::ONE), dtype));
         model.loss = dtype;
     }
+    let loss_scales = data_parallel.loss_scales();
+    if loss_scales > 0 {
+        model.output = Some(Block::scaled(Place::Loss, Form::new(model.loss, Shape::ONE), loss_scales));
+    }
     let plan = Plan {
         types: Types {
             weights: dtype,
@@ -89,7 +93,7 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<(Model, Plan), Not
                 _ if recipe.adapter == Adapter::Qlora => DType::Half,
                 DataParallel::Fsdp1(fsdp) => fsdp.stored,
                 DataParallel::Fsdp2(fsdp) => fsdp.stored,
-                DataParallel::Alone | DataParallel::Ddp(_) => dtype,
+                DataParallel::Alone | DataParallel::Ddp(_) | DataParallel::DeepSpeed(_) => dtype,
             },
             buffers: data_parallel.buffers().unwrap_or(DType::Single),
             autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half),
@@ -124,13 +128,17 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let is_adapted = recipe.adapter != Adapter::None && recipe.targets == AdapterTargets::All;
     let is_adam = recipe.optimizer == crate::estimator::choice::Optimizer::AdamW;
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
-    let precision = matches!(recipe.precision, Precision::PureBf16 | Precision::Autocast | Precision::Fp32)
-        || recipe.precision == Precision::Mixed && cluster.gpus > 1;
+    let is_deepspeed = cluster.engine == Engine::DeepSpeed;
+    let precision = match recipe.precision {
+        Precision::PureBf16 | Precision::Autocast | Precision::Fp32 => !is_deepspeed,
+        Precision::Mixed => cluster.gpus > 1 && !is_deepspeed,
+        Precision::Bf16 | Precision::Fp16 => is_deepspeed,
+    };
     let is_encoder = matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
     let is_loss = is_encoder || recipe.loss == LossHead::Plain;
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
-        (cluster.engine != Engine::Torch, NotCounted::Engine),
+        (cluster.engine != Engine::Torch && !is_deepspeed, NotCounted::Engine),
         (scenario.task.kind != TaskKind::Train, NotCounted::Task),
         (scenario.lengths.batching != Batching::Equal, NotCounted::Lengths),
         (scenario.outside.is_on(), NotCounted::Outside),
@@ -149,9 +157,12 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
 }
 
 /// The type of an adapter's weights: fp32 beside half-precision ones unless they are to have the same type
-/// (`autocast_adapter_dtype` of peft's `get_peft_model`).
-fn adapter_dtype(recipe: &Recipe) -> DType {
+/// (`autocast_adapter_dtype` of peft's `get_peft_model`). DeepSpeed's engine casts all weights to one type
+/// (`_cast_module_mixed_precision` in runtime/engine.py).
+fn adapter_dtype(scenario: &Scenario) -> DType {
+    let recipe = &scenario.recipe;
     match recipe.adapter_type {
+        AdapterType::Full if scenario.cluster.engine == Engine::DeepSpeed => weight_dtype(recipe),
         AdapterType::Full => DType::Single,
         AdapterType::Half if recipe.adapter == Adapter::Qlora => DType::Half,
         AdapterType::Half => weight_dtype(recipe),

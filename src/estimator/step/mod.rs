@@ -6,13 +6,13 @@ use std::collections::HashMap;
 
 pub use tape::{Event, Moment};
 
-use crate::estimator::engines::{Act, DataParallel, Hook, Name, Piece, Plan, Told, Unit, UnitPlace, Update};
+use crate::estimator::engines::{Act, DataParallel, Hook, Name, Piece, Plan, Told, Unit, UnitPlace, Update, Zero};
 use crate::estimator::models::{Block, Model, tokens};
 use crate::estimator::operators::{
     Added, CUBLAS, CUBLASLT, Part, Place, Program, Registry, Size, Tensor, TensorId, Weight,
 };
 use crate::estimator::units::{DType, Widths};
-use tape::{Call, Instance, KeptWorkspace, Repeated, Storage, Tape, Value};
+use tape::{Call, Instance, KeptWorkspace, Repeated, Stop, Storage, Tape, Value};
 
 /// Whether equal layers in a row are played in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,10 @@ struct Own<'p> {
 
 /// Plays steps of a model as its training program runs it.
 pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
+    // Where gradients are copied in the last micro-batch alone, one in between is another than both the first and the last.
+    let has_buckets = plan.data_parallel.has_buckets();
+    let most = if has_buckets { depth.micro_batches().max(3) } else { depth.micro_batches() };
+    let depth = if has_buckets { Depth::Whole } else { depth };
     let mut registry = Registry::default();
     let programs = Programs::of(model, plan, &mut registry);
     let stages = stages(model, plan, &programs, &mut registry, depth);
@@ -110,7 +114,7 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         // Its buckets follow the order in which the first backward pass makes gradients.
         let mut dry = Play::new(model, plan, &stages, output, &plain);
         let batch = [ids, labels.unwrap_or(ids)].map(|tensor| Value { storage: dry.tape.allocate(tensor), node: None });
-        dry.micro_batch(batch, one);
+        dry.micro_batch(batch, one, true);
         let told = dry.told(&constants, &registry);
         ddp.unit(&told, &mut registry)
     } else {
@@ -121,8 +125,11 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     };
     let mut play = Play::new(model, plan, &stages, output, &root);
 
+    play.registry = registry;
+    play.divide();
     let buffers = play.build(&constants);
     play.add_adapters();
+    play.flatten();
     play.each_unit(Hook::Wrap);
     play.tape.mark(Moment::Loaded);
     let ids = Value { storage: play.tape.allocate(ids), node: None };
@@ -144,7 +151,7 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         play.update(false, true);
     }
     let count = if let Steps::First(count) = steps { count } else { 1 };
-    let micro_batches = plan.micro_batches.min(depth.micro_batches());
+    let micro_batches = plan.micro_batches.min(most);
     for step in 0..count {
         for micro_batch in 0..micro_batches {
             play.release_results();
@@ -157,7 +164,7 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
             if micro_batch == 0 {
                 play.each_unit(Hook::BeforeStep);
             }
-            play.micro_batch([ids, labels], one);
+            play.micro_batch([ids, labels], one, micro_batch + 1 == micro_batches);
         }
         play.tape.mark(Moment::Update);
         play.update(is_steady || step > 0, false);
@@ -166,7 +173,8 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         play.release_results();
         play.tape.mark(Moment::End);
     }
-    let (events, storages) = play.tape.finish();
+    let Play { registry, tape, .. } = play;
+    let (events, storages) = tape.finish();
     Trace { registry, events, storages }
 }
 
@@ -336,6 +344,10 @@ struct Play<'p> {
     renewed: Vec<Option<Storage>>,
     /// The states of all weights that are there.
     shared: Vec<TensorId>,
+    /// Every tensor.
+    registry: Registry,
+    /// DeepSpeed's optimizer, and what the one that it wraps does with each of the weights that it has in fp32.
+    flat: Option<(Zero, Vec<Update>)>,
 }
 
 impl<'p> Play<'p> {
@@ -364,6 +376,8 @@ impl<'p> Play<'p> {
             listed: Vec::new(),
             renewed: vec![None; count],
             shared: Vec::new(),
+            registry: Registry::default(),
+            flat: None,
         }
     }
 
@@ -505,7 +519,13 @@ impl<'p> Play<'p> {
             self.each_declared(|play, Own { weight, number, .. }| {
                 if weight.added == Some(added) {
                     let tensors = weight.made.map_or(weight.values.clone(), |made| vec![made]);
-                    made.extend(tensors.into_iter().map(|tensor| (number, play.tape.allocate(tensor))));
+                    for tensor in tensors {
+                        let storage = play.tape.allocate(tensor);
+                        made.insert(number, storage);
+                        if play.is_sharded() && weight.made.is_none() {
+                            play.whole[number] = vec![play.tape.repeated(storage)];
+                        }
+                    }
                 }
             });
         }
@@ -517,6 +537,64 @@ impl<'p> Play<'p> {
                 play.tape.release(before);
             }
         });
+    }
+
+    /// Divides what is trained among devices, where the engine has it in flat tensors.
+    fn divide(&mut self) {
+        let DataParallel::DeepSpeed(deepspeed) = self.plan.data_parallel else { return };
+        let mut trained = Vec::new();
+        self.each_weight(|play, Own { weight, number, .. }| {
+            if weight.is_trained {
+                trained.push((number, weight.form.shape.elements(&play.model.widths)));
+            }
+        });
+        let zero = Zero::new(deepspeed, trained);
+        let masters = zero.masters(&mut self.registry);
+        let updates = masters.iter().map(|master| self.plan.optimizer.update(master, &mut self.registry)).collect();
+        self.flat = Some((zero, updates));
+    }
+
+    /// The engine puts what is trained into a flat tensor.
+    fn flatten(&mut self) {
+        let Some((zero, updates)) = self.flat.take() else { return };
+        let acts = zero.wrap(&mut self.registry);
+        self.tape.stop_at_gradients();
+        self.acts(&acts, false);
+        if zero.has_states() {
+            self.update_masters(&updates, false, true);
+            self.acts(&[Act::Drop(Name::Single)], true);
+        }
+        self.flat = Some((zero, updates));
+    }
+
+    /// The optimizer goes through the weights that an engine has in fp32.
+    fn update_masters(&mut self, updates: &[Update], has_states: bool, only_states: bool) {
+        for pass in 0..self.plan.optimizer.passes() {
+            for update in updates {
+                let acts = update.passes[pass].iter().copied().filter(|act| !only_states || act.is_state());
+                self.acts(&acts.collect::<Vec<_>>(), has_states);
+            }
+            self.acts(&[Act::Drop(Name::Root), Act::Drop(Name::Denominator)], has_states);
+            self.tape.release_all(&std::mem::take(&mut self.listed));
+        }
+    }
+
+    fn acts(&mut self, acts: &[Act], has_states: bool) {
+        acts.iter().for_each(|&act| self.act(act, Of { scope: Scope::Root, number: EMBEDDING, has_states }));
+    }
+
+    /// The step of an engine that has weights and gradients in flat tensors.
+    fn update_flat(&mut self, has_states: bool, only_states: bool) {
+        let Some((mut zero, updates)) = self.flat.take() else { return };
+        let has_states = has_states || zero.has_states();
+        let registry = &mut self.registry;
+        let acts = if only_states { zero.state(registry) } else { zero.before_update(registry) };
+        self.acts(&acts, has_states);
+        self.update_masters(&updates, has_states, only_states);
+        if !only_states {
+            self.acts(&zero.after_update(), has_states);
+        }
+        self.flat = Some((zero, updates));
     }
 
     /// Whether an engine gives whole weights back.
@@ -577,7 +655,7 @@ impl<'p> Play<'p> {
     }
 
     /// One micro-batch: forward, loss, backward.
-    fn micro_batch(&mut self, [ids, labels]: [Value; 2], one: TensorId) {
+    fn micro_batch(&mut self, [ids, labels]: [Value; 2], one: TensorId, is_last: bool) {
         let [first, between @ .., last] = self.stages else { return };
         self.tape.mark(Moment::Forward);
         self.hook(Scope::Root, Hook::BeforeForward);
@@ -614,7 +692,8 @@ impl<'p> Play<'p> {
         self.tape.end_autocast();
         self.hook(Scope::Root, Hook::AfterForward);
         self.hook_on_the_way_back(Scope::Root, Hook::BeforeBackward);
-        if let Some(output) = self.output {
+        let scales_loss = self.plan.data_parallel.loss_scales() > 0;
+        if let Some(output) = self.output.filter(|_| !scales_loss) {
             let of_loss = self.tape.run(output, &results[..1]);
             self.tape.release(results[0].storage);
             results[0] = of_loss[0];
@@ -623,21 +702,40 @@ impl<'p> Play<'p> {
             results.drain(1..).for_each(|result| self.tape.release(result.storage));
         }
         self.tape.mark(Moment::LossBackward);
+        if let Some(output) = self.output.filter(|_| scales_loss) {
+            let of_loss = self.tape.run(output, &results[..1]);
+            results.splice(0..0, of_loss);
+        }
         if let Some(loss) = results.first() {
             self.tape.begin_backward(*loss, one);
-            while let Some(Call(call)) = self.tape.run_backward() {
-                let (scope, hook) = self.calls[call];
-                self.hook(scope, hook);
+            while let Some(stop) = self.tape.run_backward() {
+                match stop {
+                    Stop::Call(Call(call)) => {
+                        let (scope, hook) = self.calls[call];
+                        self.hook(scope, hook);
+                    }
+                    Stop::Gradient(number) => {
+                        if let Some((zero, _)) = &mut self.flat {
+                            let acts = zero.gradient(number, is_last, &mut self.registry);
+                            self.acts(&acts, false);
+                        }
+                    }
+                }
             }
             self.calls.clear();
             self.hook(Scope::Root, Hook::AfterBackward);
             self.tape.end_backward();
         }
-        if self.plan.data_parallel != DataParallel::Alone {
+        if let Some((zero, _)) = &mut self.flat {
+            let acts = zero.after_backward(is_last, &mut self.registry);
+            self.acts(&acts, false);
+        }
+        if self.plan.data_parallel.keeps_results() {
             self.kept_results.extend(results.iter().map(|result| result.storage));
         } else {
             results.iter().for_each(|result| self.tape.release(result.storage));
         }
+        self.tape.forget_leaves();
     }
 
     /// The training loop gives up its name for what the model's function gave.
@@ -664,10 +762,13 @@ impl<'p> Play<'p> {
     /// The optimizer goes through the weights, as often as it does. Without states it makes them; `only_states` leaves
     /// out the rest.
     fn update(&mut self, has_states: bool, only_states: bool) {
+        if self.flat.is_some() {
+            return self.update_flat(has_states, only_states);
+        }
         for pass in 0..self.plan.optimizer.passes() {
             self.each_weight(|play, own| {
                 own.update.passes[pass].iter().for_each(|&act| match act {
-                    Act::Name(..) | Act::Same(..) | Act::Drop(_) | Act::Brief(_) | Act::Listed(_) if only_states => {}
+                    _ if only_states && !act.is_state() => {}
                     _ => play.act(act, Of { scope: Scope::Root, number: own.number, has_states }),
                 });
             });
@@ -747,10 +848,16 @@ impl<'p> Play<'p> {
             }
             Act::DropWhole => {
                 for number in self.numbers(scope) {
-                    let whole = std::mem::take(&mut self.whole[number]);
-                    self.tape.release_all(&whole);
+                    self.act(Act::DropWholeOf(number), of);
                 }
             }
+            Act::DropWholeOf(number) => {
+                let whole = std::mem::take(&mut self.whole[number]);
+                self.tape.release_all(&whole);
+            }
+            Act::DropGradient(number) => self.tape.zero_gradient(number),
+            Act::Workspace(tensor) => self.tape.take_workspace(tensor),
+            Act::EndWorkspace(before) => self.tape.drop_workspace(before),
         }
     }
 }
