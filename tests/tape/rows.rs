@@ -44,6 +44,7 @@ fn rows(file: &str) -> Vec<Row> {
                 is_fsdp1: row["impl"] == "fsdp1",
                 reduces_in_half: row["reduce"] == "bf16",
                 has_units_apart: row["apart"] == true,
+                device: if row["stage"].is_u64() { row["rank"].as_u64().unwrap_or(0) as u32 } else { 0 },
                 ..Unsaid::default()
             },
             least: row["least_bytes"].as_u64(),
@@ -98,10 +99,10 @@ const HELD: &[Held] = &[
         file: "cuda_parallel",
         steps: 3,
         rows: (126, 0),
-        played: 9,
-        live: 9,
-        reserved: 9,
-        refused: &[(NotCounted::SeveralGpus, 5), (NotCounted::Engine, 112)],
+        played: 27,
+        live: 27,
+        reserved: 27,
+        refused: &[(NotCounted::SeveralGpus, 11), (NotCounted::Engine, 88)],
         least: (0, 0),
     },
     Held {

@@ -11,7 +11,6 @@ use serde_json::Value;
 
 /// Recorded rows that have no program yet, and why.
 const REFUSED: &[(&str, NotCounted)] = &[
-    ("deepspeed-2", NotCounted::SeveralGpus),
     ("deepspeed-3-ckpt", NotCounted::SeveralGpus),
     ("pipeline-first", NotCounted::SeveralGpus),
     ("pipeline-last", NotCounted::SeveralGpus),
@@ -88,6 +87,7 @@ fn recorded(name: &str) -> Recorded {
         reduces_in_half: run["reduce"] == "bf16",
         has_units_apart: run["apart"] == true,
         has_bucket_views: run["views"] == true,
+        device: if run["with"] == "deepspeed" { run["rank"].as_u64().unwrap_or(0) as u32 } else { 0 },
     };
     Recorded { question, unsaid, events: since(&events, loaded.expect("a model that is loaded")) }
 }

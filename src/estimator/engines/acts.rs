@@ -50,11 +50,23 @@ pub enum Name {
     Weights,
     /// The part of a unit's gradients that the device holds.
     Gradients,
+    /// Buckets into which gradients are copied.
+    Buckets,
+    /// The gradients of a backward pass that the device updates with.
+    Partition,
+    /// The same of all passes of a step.
+    Averaged,
+    /// The same in fp32.
+    Single,
+    /// The norm of all gradients.
+    Norm,
+    /// The same, as the engine tells it after the step.
+    ToldNorm,
 }
 
 impl Name {
     /// How many there are.
-    pub const COUNT: usize = Self::Gradients as usize + 1;
+    pub const COUNT: usize = Self::ToldNorm as usize + 1;
 
     /// How many are names of the function that updates weights, which come first and go when it has gone through all of them.
     pub const OF_UPDATE: usize = Self::Semaphores as usize + 1;
@@ -94,6 +106,21 @@ pub enum Act {
     DropGradients,
     /// The whole weights of the unit go, as the model's class made them.
     DropWhole,
+    /// The same of the weight of a number.
+    DropWholeOf(usize),
+    /// The gradient of the weight of a number goes.
+    DropGradient(usize),
+    /// A workspace that stays until it is ended.
+    Workspace(TensorId),
+    /// The workspace that came so many before the last ends.
+    EndWorkspace(usize),
+}
+
+impl Act {
+    /// Whether it makes what stays from step to step.
+    pub const fn is_state(self) -> bool {
+        matches!(self, Self::State(_) | Self::Shared(_) | Self::Renewed(_))
+    }
 }
 
 /// When an engine acts on the weights that it gathers together.

@@ -11,7 +11,7 @@ mod quantized;
 mod tasks;
 
 pub use acts::{Act, Hook, Name, Unit};
-pub use data_parallel::{DataParallel, Piece, Place as UnitPlace, Told, Unsaid};
+pub use data_parallel::{DataParallel, Piece, Place as UnitPlace, Told, Unsaid, Zero};
 pub use optimizers::{Optimizer, Update};
 pub use passes::{Batches, Local, Network, Pass, Plan};
 
@@ -47,15 +47,19 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let is_frozen = recipe.adapter != Adapter::None;
     let has_wide_weights = weight_dtype(recipe) == DType::Single;
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
-    let precision = matches!(recipe.precision, Precision::PureBf16 | Precision::Autocast | Precision::Fp32)
-        || recipe.precision == Precision::Mixed && cluster.gpus > 1;
+    let is_deepspeed = cluster.engine == Engine::DeepSpeed;
+    let precision = match recipe.precision {
+        Precision::PureBf16 | Precision::Autocast | Precision::Fp32 => !is_deepspeed,
+        Precision::Mixed => cluster.gpus > 1 && !is_deepspeed,
+        Precision::Bf16 | Precision::Fp16 => is_deepspeed,
+    };
     let is_task = scenario.task.kind != TaskKind::Train;
     let is_encoder = !is_task && matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
     let is_loss = is_task || is_encoder || recipe.loss == LossHead::Plain;
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
-        (is_task && cluster.gpus != 1, NotCounted::SeveralGpus),
-        (cluster.engine != Engine::Torch, NotCounted::Engine),
+        (is_task && (cluster.gpus != 1 || is_deepspeed), NotCounted::SeveralGpus),
+        (cluster.engine != Engine::Torch && !is_deepspeed, NotCounted::Engine),
         (scenario.lengths.batching != Batching::Equal, NotCounted::Lengths),
         (scenario.outside.is_on(), NotCounted::Outside),
         (recipe.offload != Offload::None, NotCounted::Offload),

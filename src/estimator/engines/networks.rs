@@ -1,7 +1,9 @@
 //! The networks of a training program: the trained model and others like it, with what engines do to their blocks.
 
 use super::{DataParallel, adapters, quantized, tasks};
-use crate::estimator::choice::{Adapter, AdapterType, LossHead, Precision, Recomputation, TaskKind, Unquantized};
+use crate::estimator::choice::{
+    Adapter, AdapterType, Engine, LossHead, Precision, Recomputation, TaskKind, Unquantized,
+};
 use crate::estimator::models::{Block, Call, End, Model, NotCounted, network};
 use crate::estimator::operators::{Form, Place, Types};
 use crate::estimator::scenario::{Recipe, Scenario};
@@ -54,9 +56,13 @@ impl Networks<'_> {
             model.output = Some(Block::cast(Place::Loss, Form::new(model.loss, Shape::ONE), fsdp.gathered));
             model.loss = fsdp.gathered;
         }
+        let scales = self.data_parallel.loss_scales();
+        if scales > 0 {
+            model.output = Some(Block::scaled(Place::Loss, Form::new(model.loss, Shape::ONE), scales));
+        }
         let is_frozen = recipe.adapter != Adapter::None;
         if is_frozen {
-            adapters::adapt(&mut model, recipe, are_adapters_on);
+            adapters::adapt(&mut model, recipe, adapter_dtype(self.scenario), are_adapters_on);
         }
         if recipe.recomputation == Recomputation::Full && is_frozen {
             // Without it checkpoints of a frozen model would have nothing to derive (`enable_input_require_grads` of
@@ -76,7 +82,7 @@ impl Networks<'_> {
     /// The type of the weights that are trained.
     pub fn trained_type(&self) -> DType {
         let recipe = &self.scenario.recipe;
-        if recipe.adapter == Adapter::None { weight_dtype(recipe) } else { adapter_dtype(recipe) }
+        if recipe.adapter == Adapter::None { weight_dtype(recipe) } else { adapter_dtype(self.scenario) }
     }
 
     /// In what types networks compute.
@@ -91,7 +97,7 @@ impl Networks<'_> {
                 _ if recipe.adapter == Adapter::Qlora => DType::Half,
                 DataParallel::Fsdp1(fsdp) => fsdp.stored,
                 DataParallel::Fsdp2(fsdp) => fsdp.stored,
-                DataParallel::Alone | DataParallel::Ddp(_) => dtype,
+                DataParallel::Alone | DataParallel::Ddp(_) | DataParallel::DeepSpeed(_) => dtype,
             },
             buffers: self.data_parallel.buffers().unwrap_or(DType::Single),
             autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half),
@@ -115,9 +121,12 @@ const fn cublas_workspace(capability: u32) -> u64 {
 }
 
 /// The type of an adapter's weights: fp32 beside half-precision ones unless they are to have the same type
-/// (`autocast_adapter_dtype` of peft's `get_peft_model`).
-pub fn adapter_dtype(recipe: &Recipe) -> DType {
+/// (`autocast_adapter_dtype` of peft's `get_peft_model`). DeepSpeed's engine casts all weights to one type
+/// (`_cast_module_mixed_precision` in runtime/engine.py).
+pub fn adapter_dtype(scenario: &Scenario) -> DType {
+    let recipe = &scenario.recipe;
     match recipe.adapter_type {
+        AdapterType::Full if scenario.cluster.engine == Engine::DeepSpeed => weight_dtype(recipe),
         AdapterType::Full => DType::Single,
         AdapterType::Half if recipe.adapter == Adapter::Qlora => DType::Half,
         AdapterType::Half => weight_dtype(recipe),

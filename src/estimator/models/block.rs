@@ -89,6 +89,18 @@ impl Block {
         block.giving(&[result])
     }
 
+    /// A block that multiplies a value so often by a number; the last product comes first.
+    pub fn scaled(place: Place, from: Form, times: usize) -> Self {
+        let (mut block, arguments) = Self::new(&[from]);
+        let mut products = vec![arguments[0]];
+        for _ in 0..times {
+            products.push(block.add(place, Operator::Scale { x: products[products.len() - 1] }));
+        }
+        products.remove(0);
+        products.reverse();
+        block.giving(&products)
+    }
+
     /// The kernels of the block. A value goes with the operator that reads it last, as a name that is overwritten.
     pub fn lower(&self, registry: &mut Registry, types: Types) -> Program {
         let mut lowering = Lowering::new(registry, &self.arguments, types);

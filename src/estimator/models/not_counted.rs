@@ -23,8 +23,8 @@ reasons! {
     Method = "only the ledger’s method counts tensors";
     /// More than one GPU.
     SeveralGpus = "steps on several GPUs are not played yet";
-    /// Another engine than PyTorch.
-    Engine = "only PyTorch’s own engine is played yet";
+    /// Another engine than PyTorch and DeepSpeed.
+    Engine = "only PyTorch’s own engine and DeepSpeed’s are played yet";
     /// Preference optimization and its like.
     Task = "of tasks, only training on the next token, DPO, reward models and GRPO beside a server are played yet";
     /// A mask of padding, where a task gives one.
@@ -36,8 +36,8 @@ reasons! {
     Outside = "what stands outside the step is not played yet";
     /// Offloading.
     Offload = "offloading is not played yet";
-    /// Mixed precision with a master copy.
-    Precision = "only bf16, fp32 and autocast are played yet";
+    /// A precision that its engine is not played with.
+    Precision = "only bf16, fp32 and autocast are played yet, and a master copy in fp32 with DeepSpeed alone";
     /// fp8.
     Fp8 = "products in fp8 are not played yet";
     /// Fused kernels.

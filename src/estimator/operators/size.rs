@@ -16,6 +16,12 @@ pub const fn resident_blocks(threads: u64) -> u64 {
     PROCESSORS * (THREADS_PER_PROCESSOR / threads)
 }
 
+/// What a reduction of all elements to one of `bytes` takes: a buffer of what blocks found, and their semaphores.
+pub fn reduction_of_all(elements: u64, bytes: u64) -> [u64; 2] {
+    let (buffer, semaphores) = reduction(1, elements, true);
+    [buffer / 4 * bytes, semaphores]
+}
+
 /// What a product takes from the allocator for cuBLAS: W bytes (`getChosenWorkspaceSize` in
 /// aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 2.15).
 pub const CUBLAS: Size = Size::Library(Library::Cublas);

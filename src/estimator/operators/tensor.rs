@@ -234,7 +234,7 @@ names! {
         ReduceInput "gradients on their way to their sum",
         ReduceOutput "summed gradients",
         ReduceOutputCast "summed gradients, cast",
-        FlatWeights "weights of a unit, joined",
+        FlatWeights "weights, joined",
         Padding "padding of a unit",
         LowPrecisionShard "shard, cast",
         FlatGradient "gradients of a unit, joined",
@@ -243,6 +243,12 @@ names! {
         Broadcast "weights on their way from the first device",
         Bucket "bucket of gradients",
         BucketIndices "which gradient is in which bucket",
+        MasterWeight "weights in fp32 that are updated",
+        PartitionGradients "gradients that the device updates with",
+        JoinedGradients "gradients that the device updates with, joined",
+        GradientInFp64 "gradient in fp64",
+        EndPadding "padding behind the last gradient",
+        Clipping "check and norm of gradients",
     }
 }
 
@@ -340,7 +346,9 @@ impl Tensor {
                 | Part::FlatGradientCast
                 | Part::PaddingGradient
                 | Part::Bucket
-                | Part::BucketIndices,
+                | Part::BucketIndices
+                | Part::PartitionGradients
+                | Part::EndPadding,
             ) => Kind::Gradients,
             (
                 _,
@@ -354,7 +362,8 @@ impl Tensor {
                 | Part::SecondMomentScales
                 | Part::RowSums
                 | Part::ColumnSums
-                | Part::RootMeanSquare,
+                | Part::RootMeanSquare
+                | Part::MasterWeight,
             ) => Kind::Optimizer,
             (
                 _,
@@ -369,7 +378,10 @@ impl Tensor {
                 | Part::RowFactors
                 | Part::ColumnFactors
                 | Part::Update
-                | Part::UpdateNegated,
+                | Part::UpdateNegated
+                | Part::JoinedGradients
+                | Part::GradientInFp64
+                | Part::Clipping,
             ) => Kind::Temporary,
             (_, Part::Ids | Part::Mask | Part::Counted) => Kind::Batch,
             (
@@ -406,7 +418,9 @@ impl Tensor {
             | Part::FlatGradient
             | Part::PaddingGradient
             | Part::WeightGradientSum => Stream::Gather,
-            Part::ReduceOutput | Part::ReduceOutputCast | Part::FlatGradientCast => Stream::Reduce,
+            Part::ReduceOutput | Part::ReduceOutputCast | Part::FlatGradientCast | Part::PartitionGradients => {
+                Stream::Reduce
+            }
             _ => Stream::Model,
         }
     }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 pub use tape::{Event, Moment};
 
 use crate::estimator::engines::{
-    Act, Batches, DataParallel, Hook, Name, Network, Piece, Plan, Told, Unit, UnitPlace, Update,
+    Act, Batches, DataParallel, Hook, Name, Network, Piece, Plan, Told, Unit, UnitPlace, Update, Zero,
 };
 use crate::estimator::models::{Block, Model};
 use crate::estimator::operators::{
@@ -130,6 +130,10 @@ struct Score<'p> {
 
 /// Plays steps of a training program.
 pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
+    // Where gradients are copied in the last micro-batch alone, one in between is another than both the first and the last.
+    let has_buckets = plan.data_parallel.has_buckets();
+    let most = if has_buckets { depth.micro_batches().max(3) } else { depth.micro_batches() };
+    let depth = if has_buckets { Depth::Whole } else { depth };
     let mut registry = Registry::default();
     let lowered: Vec<_> = plan.task.networks.iter().map(|network| Programs::of(network, plan, &mut registry)).collect();
     let root = plan.task.networks.first().zip(lowered.first());
@@ -187,14 +191,15 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let score = Score { plan, depth, networks: &networks, functions: &functions, count, one, norm };
     if let DataParallel::Ddp(ddp) = plan.data_parallel {
         // Its buckets follow the order in which the first backward pass makes gradients.
-        let mut dry = Play::new(score, &root);
+        let mut dry = Play::new(score, &root, Registry::default());
         dry.load(&batch, 1);
         dry.micro_batch(0);
         let told = dry.told(constants.first().map(Vec::as_slice).unwrap_or_default(), &registry);
         root = ddp.unit(&told, &mut registry);
     }
-    let mut play = Play::new(score, &root);
+    let mut play = Play::new(score, &root, registry);
 
+    play.divide();
     play.tape.mark(Moment::Load);
     for (network, constants) in networks.iter().zip(&constants).filter(|(network, _)| network.is_own) {
         let buffers = play.build(network, constants);
@@ -203,6 +208,7 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
             play.buffers = buffers.into_iter().zip(cast.iter().flatten().copied()).collect();
         }
     }
+    play.flatten();
     play.each_unit(Hook::Wrap);
     play.tape.mark(Moment::Loaded);
     for &tensor in &kept {
@@ -223,7 +229,7 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         play.leave(&left);
     }
     let count = if let Steps::First(count) = steps { count } else { 1 };
-    let micro_batches = plan.micro_batches.min(depth.micro_batches());
+    let micro_batches = plan.micro_batches.min(most);
     for step in 0..count {
         if plan.task.batches == Batches::EachStep {
             // All of a step come together.
@@ -232,6 +238,7 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         play.is_new_step = true;
         plan.task.before.iter().for_each(|pass| play.pass(pass));
         for number in 0..micro_batches {
+            play.is_last = number + 1 == micro_batches;
             play.micro_batch(number);
         }
         plan.task.before_update.iter().for_each(|pass| play.pass(pass));
@@ -242,7 +249,8 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         plan.task.after.iter().for_each(|pass| play.pass(pass));
         play.tape.mark(Moment::End);
     }
-    let (events, storages) = play.tape.finish();
+    let Play { registry, tape, .. } = play;
+    let (events, storages) = tape.finish();
     Trace { registry, events, storages }
 }
 
@@ -425,6 +433,12 @@ struct Play<'p> {
     unit_names: Vec<Vec<Names>>,
     /// The same of the first and the last block.
     root_names: Names,
+    /// DeepSpeed's optimizer, and what the one that it wraps does with each of the weights that it has in fp32.
+    flat: Option<(Zero, Vec<Update>)>,
+    /// Tensors by their numbers, of which an engine makes more as it goes.
+    registry: Registry,
+    /// Whether it is the last micro-batch of a step.
+    is_last: bool,
     /// How often the network that engines divide has run forward.
     forwards: u64,
     /// Whether it has not yet in this step.
@@ -444,12 +458,15 @@ struct Play<'p> {
 }
 
 impl<'p> Play<'p> {
-    fn new(score: Score<'p>, root: &'p Unit) -> Self {
+    fn new(score: Score<'p>, root: &'p Unit, registry: Registry) -> Self {
         let Score { plan, depth, networks, functions, count, one, norm } = score;
         let units = networks.first().map(|network| network.stages.as_slice()).unwrap_or_default();
         let gives_away = matches!(plan.data_parallel, DataParallel::Ddp(ddp) if ddp.has_views);
         Self {
             tape: Tape::new(count, gives_away),
+            registry,
+            flat: None,
+            is_last: true,
             plan,
             depth,
             networks,
@@ -644,7 +661,13 @@ impl<'p> Play<'p> {
             self.each_declared(network, |play, Own { weight, number, .. }| {
                 if weight.added == Some(added) {
                     let tensors = weight.made.map_or(weight.values.clone(), |made| vec![made]);
-                    made.extend(tensors.into_iter().map(|tensor| (number, play.tape.allocate(tensor))));
+                    for tensor in tensors {
+                        let storage = play.tape.allocate(tensor);
+                        made.insert(number, storage);
+                        if play.is_sharded() && weight.made.is_none() {
+                            play.whole[number] = vec![play.tape.repeated(storage)];
+                        }
+                    }
                 }
             });
         }
@@ -661,6 +684,81 @@ impl<'p> Play<'p> {
     /// The stages of the network that engines divide among devices.
     fn divided(&self) -> &'p [Stage<'p>] {
         self.networks.first().map(|network| network.stages.as_slice()).unwrap_or_default()
+    }
+
+    /// Divides what is trained among devices, where the engine has it in flat tensors.
+    fn divide(&mut self) {
+        let DataParallel::DeepSpeed(deepspeed) = self.plan.data_parallel else { return };
+        let mut trained = Vec::new();
+        let widths = self.plan.widths();
+        self.each_weight(|_, Own { weight, number, .. }| {
+            if weight.is_trained {
+                trained.push((number, weight.form.shape.elements(&widths)));
+            }
+        });
+        let zero = Zero::new(deepspeed, trained);
+        let masters = zero.masters(&mut self.registry);
+        let updates = masters.iter().map(|master| self.plan.optimizer.update(master, &mut self.registry)).collect();
+        self.flat = Some((zero, updates));
+    }
+
+    /// The engine puts what is trained into a flat tensor.
+    fn flatten(&mut self) {
+        let Some((zero, updates)) = self.flat.take() else { return };
+        let acts = zero.wrap(&mut self.registry);
+        self.tape.stop_at_gradients();
+        self.acts(&acts, false);
+        if zero.has_states() {
+            self.update_masters(&updates, false, true);
+            self.acts(&[Act::Drop(Name::Single)], true);
+        }
+        self.flat = Some((zero, updates));
+    }
+
+    /// The optimizer goes through the weights that an engine has in fp32.
+    fn update_masters(&mut self, updates: &[Update], has_states: bool, only_states: bool) {
+        for pass in 0..self.plan.optimizer.passes() {
+            for update in updates {
+                let acts = update.passes[pass].iter().copied().filter(|act| !only_states || act.is_state());
+                self.acts(&acts.collect::<Vec<_>>(), has_states);
+            }
+            self.acts(&[Act::Drop(Name::Root), Act::Drop(Name::Denominator)], has_states);
+            self.tape.release_all(&std::mem::take(&mut self.listed));
+        }
+    }
+
+    fn acts(&mut self, acts: &[Act], has_states: bool) {
+        acts.iter().for_each(|&act| self.act(act, Of { scope: Scope::Root, number: EMBEDDING, has_states }));
+    }
+
+    /// The step of an engine that has weights and gradients in flat tensors.
+    fn update_flat(&mut self, has_states: bool, only_states: bool) {
+        let Some((mut zero, updates)) = self.flat.take() else { return };
+        let has_states = has_states || zero.has_states();
+        let registry = &mut self.registry;
+        let acts = if only_states { zero.state(registry) } else { zero.before_update(registry) };
+        self.acts(&acts, has_states);
+        self.update_masters(&updates, has_states, only_states);
+        if !only_states {
+            self.acts(&zero.after_update(), has_states);
+        }
+        self.flat = Some((zero, updates));
+    }
+
+    /// The engine's part when the gradient of a weight is complete.
+    fn reduce(&mut self, number: usize) {
+        if let Some((zero, _)) = &mut self.flat {
+            let acts = zero.gradient(number, self.is_last, &mut self.registry);
+            self.acts(&acts, false);
+        }
+    }
+
+    /// The engine's part when the backward pass is over.
+    fn end_reduction(&mut self) {
+        if let Some((zero, _)) = &mut self.flat {
+            let acts = zero.after_backward(self.is_last, &mut self.registry);
+            self.acts(&acts, false);
+        }
     }
 
     /// Whether an engine gives whole weights back.
@@ -743,6 +841,9 @@ impl<'p> Play<'p> {
     /// The optimizer goes through the weights, as often as it does. Without states it makes them; `only_states` leaves
     /// out the rest.
     fn update(&mut self, has_states: bool, only_states: bool) {
+        if self.flat.is_some() {
+            return self.update_flat(has_states, only_states);
+        }
         let groups = if self.plan.task.has_groups { &[Some(true), Some(false)][..] } else { &[None] };
         let passes = 0..self.plan.optimizer.passes();
         for (group, pass) in groups.iter().flat_map(|&group| passes.clone().map(move |pass| (group, pass))) {
@@ -751,7 +852,7 @@ impl<'p> Play<'p> {
                     return;
                 }
                 own.update.passes[pass].iter().for_each(|&act| match act {
-                    Act::Name(..) | Act::Same(..) | Act::Drop(_) | Act::Brief(_) | Act::Listed(_) if only_states => {}
+                    _ if only_states && !act.is_state() => {}
                     _ => play.act(act, Of { scope: Scope::Root, number: own.number, has_states }),
                 });
             });
@@ -831,10 +932,16 @@ impl<'p> Play<'p> {
             }
             Act::DropWhole => {
                 for number in self.numbers(scope) {
-                    let whole = std::mem::take(&mut self.whole[number]);
-                    self.tape.release_all(&whole);
+                    self.act(Act::DropWholeOf(number), of);
                 }
             }
+            Act::DropWholeOf(number) => {
+                let whole = std::mem::take(&mut self.whole[number]);
+                self.tape.release_all(&whole);
+            }
+            Act::DropGradient(number) => self.tape.zero_gradient(number),
+            Act::Workspace(tensor) => self.tape.take_workspace(tensor),
+            Act::EndWorkspace(before) => self.tape.drop_workspace(before),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The passes of a micro-batch, played in their order.
 
-use super::tape::{Call, Event, Moment, Repeated, Storage, Value};
+use super::tape::{Call, Event, Moment, Repeated, Stop, Storage, Value};
 use super::{Depth, Play, Programs, Scope, Stage};
 use crate::estimator::engines::{Hook, Local, Pass, Plan};
 use crate::estimator::operators::{Form, Part, Place, Registry, Size, Tensor, TensorId};
@@ -164,13 +164,20 @@ impl<'p> Play<'p> {
                 self.tape.mark(Moment::LossBackward);
                 let loss = self.locals[loss.0].value();
                 self.tape.begin_backward(loss, self.one[usize::from(*dtype == DType::Single)]);
-                while let Some(Call(call)) = self.tape.run_backward() {
-                    let (scope, hook) = self.calls[call];
-                    self.hook(scope, hook);
+                while let Some(stop) = self.tape.run_backward() {
+                    match stop {
+                        Stop::Call(Call(call)) => {
+                            let (scope, hook) = self.calls[call];
+                            self.hook(scope, hook);
+                        }
+                        Stop::Gradient(number) => self.reduce(number),
+                    }
                 }
                 self.calls.clear();
                 self.hook(Scope::Root, Hook::AfterBackward);
                 self.tape.end_backward();
+                self.end_reduction();
+                self.tape.forget_leaves();
             }
             Pass::Norm(into) => self.take_norm(*into),
         }

@@ -153,6 +153,15 @@ enum Work<'p> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call(pub usize);
 
+/// Why the backward pass stops for whoever plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// For a call.
+    Call(Call),
+    /// The gradient of the weight of a number is complete.
+    Gradient(usize),
+}
+
 /// Outputs of a node at most.
 const RESULTS: usize = 3;
 
@@ -239,6 +248,10 @@ pub struct Tape<'p> {
     gives_away: bool,
     /// Weights in the order in which their gradients came in the last backward pass.
     arrivals: Vec<usize>,
+    /// Values from which derivation started, with their gradients, until the graph goes.
+    leaves: Vec<Storage>,
+    /// Weights whose gradients are complete, where whoever plays wants to know; the first is at the end.
+    complete: Option<Vec<usize>>,
 }
 
 impl<'p> Tape<'p> {
@@ -262,6 +275,8 @@ impl<'p> Tape<'p> {
             seed: None,
             gives_away,
             arrivals: Vec::new(),
+            complete: None,
+            leaves: Vec::new(),
         }
     }
 
@@ -620,9 +635,19 @@ impl<'p> Tape<'p> {
         self.deliver(loss.node, gradient, one);
     }
 
-    /// Runs backward to the next call, or to the end.
-    pub fn run_backward(&mut self) -> Option<Call> {
-        while let Some(entry) = self.entries.pop() {
+    /// Has the backward pass stop for the gradient of each weight when it is complete.
+    pub fn stop_at_gradients(&mut self) {
+        self.complete = Some(Vec::new());
+    }
+
+    /// Runs backward to the next stop, or to the end. Gradients of weights come before all other nodes
+    /// (`AccumulateGrad` has the highest `sequence_nr`).
+    pub fn run_backward(&mut self) -> Option<Stop> {
+        loop {
+            if let Some(weight) = self.complete.as_mut().and_then(Vec::pop) {
+                return Some(Stop::Gradient(weight));
+            }
+            let entry = self.entries.pop()?;
             match (entry.work, entry.gradients.iter().any(Option::is_some)) {
                 (Work::Edge(event), _) => {
                     self.times = if let Event::Repeat(times) = event { times } else { 1 };
@@ -638,26 +663,33 @@ impl<'p> Tape<'p> {
                     }
                     entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
                 }
-                (Work::Call(call), _) => return Some(call),
+                (Work::Call(call), _) => return Some(Stop::Call(call)),
                 (Work::Kernel(instance, position, needed), true) => {
                     self.differentiate(instance, position, needed, &entry);
                 }
                 (work, _) => {
                     self.forget(&entry);
+                    let gradients = entry.gradients.into_iter().flatten().map(|gradient| gradient.storage);
                     if let Work::Leaf(storage) = work {
-                        self.release(storage);
+                        // The graph holds a leaf, and the leaf its gradient.
+                        self.leaves.extend(gradients.chain([storage]));
+                    } else {
+                        gradients.for_each(|gradient| self.release(gradient));
                     }
-                    entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
                 }
             }
         }
-        None
     }
 
     /// Ends the backward pass.
     pub fn end_backward(&mut self) {
         self.seed.take().into_iter().for_each(|seed| self.release(seed));
         self.is_backward = false;
+    }
+
+    /// Gives back leaves and their gradients: the loss goes, and the graph with it.
+    pub fn forget_leaves(&mut self) {
+        std::mem::take(&mut self.leaves).into_iter().for_each(|storage| self.release(storage));
     }
 
     /// Gives back what a node kept.
@@ -751,6 +783,12 @@ impl<'p> Tape<'p> {
         made
     }
 
+    /// Takes a workspace that stays until it is dropped.
+    pub fn take_workspace(&mut self, tensor: TensorId) {
+        let storage = self.allocate(tensor);
+        self.workspaces.push(storage);
+    }
+
     fn end_workspaces(&mut self) {
         while let Some(storage) = self.workspaces.pop() {
             self.release(storage);
@@ -777,7 +815,7 @@ impl<'p> Tape<'p> {
     }
 
     /// Gives back the workspace that came so many before the last.
-    fn drop_workspace(&mut self, before: usize) {
+    pub fn drop_workspace(&mut self, before: usize) {
         if let Some(place) = self.workspaces.len().checked_sub(1 + before) {
             let storage = self.workspaces.remove(place);
             self.release(storage);
@@ -824,19 +862,19 @@ impl<'p> Tape<'p> {
     fn accumulate(&mut self, weight: usize, gradient: Gradient, tensor: TensorId) {
         let buffer = self.weights[weight].buffer.take();
         let sum = self.sum(buffer, gradient, tensor);
-        let number = weight;
-        let weight = &mut self.weights[number];
-        weight.awaited = weight.awaited.saturating_sub(1);
-        if weight.awaited > 0 {
-            weight.buffer = Some(sum);
+        let of = &mut self.weights[weight];
+        of.awaited = of.awaited.saturating_sub(1);
+        if of.awaited > 0 {
+            of.buffer = Some(sum);
             return;
         }
-        self.arrivals.push(number);
-        if weight.whole.is_none() && !self.gives_away {
-            weight.whole = Some(sum);
+        self.arrivals.push(weight);
+        if of.whole.is_none() && !self.gives_away {
+            of.whole = Some(sum);
         } else {
             self.release(sum.storage);
         }
+        self.complete.as_mut().into_iter().for_each(|complete| complete.insert(0, weight));
     }
 
     /// Takes the gradient of a weight away, as `zero_grad(set_to_none=True)` does.

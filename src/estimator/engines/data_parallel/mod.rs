@@ -1,15 +1,17 @@
 //! How devices that train on different sequences share weights, gradients and the optimizer's state.
 
 mod ddp;
+mod deepspeed;
 mod fsdp1;
 mod fsdp2;
 
 pub use ddp::{Ddp, Piece, Told};
+pub use deepspeed::{DeepSpeed, Divided, Zero};
 pub use fsdp1::Fsdp1;
 pub use fsdp2::Fsdp2;
 
 use super::acts::Unit;
-use crate::estimator::choice::{Adapter, Precision, ZeroStage};
+use crate::estimator::choice::{Adapter, Engine, GradientType, Optimizer, Precision, ZeroStage};
 use crate::estimator::models::NotCounted;
 use crate::estimator::operators::{Registry, Weight};
 use crate::estimator::scenario::Scenario;
@@ -26,6 +28,8 @@ pub enum DataParallel {
     Fsdp1(Fsdp1),
     /// FSDP of PyTorch's second generation (`fully_shard`), a unit for each layer and one for what is around them.
     Fsdp2(Fsdp2),
+    /// ZeRO of DeepSpeed.
+    DeepSpeed(DeepSpeed),
 }
 
 /// What of a run decides its memory, and no input of a scenario says.
@@ -39,6 +43,8 @@ pub struct Unsaid {
     pub has_units_apart: bool,
     /// Whether gradients of DDP are views of its buckets (`gradient_as_bucket_view`).
     pub has_bucket_views: bool,
+    /// The number of the device among those that share the training.
+    pub device: u32,
 }
 
 /// A unit between others: the weights that are gathered together.
@@ -56,13 +62,16 @@ impl DataParallel {
     /// How a scenario's devices share the training.
     pub fn of(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
         let Scenario { recipe, cluster, .. } = scenario;
-        if cluster.gpus == 1 {
+        if cluster.gpus == 1 && cluster.engine == Engine::Torch {
             return Ok(Self::Alone);
         }
         let has_other_axes =
             cluster.tensor_parallel > 1 || cluster.pipeline_parallel > 1 || cluster.context_parallel > 1;
         if has_other_axes {
             return Err(NotCounted::SeveralGpus);
+        }
+        if cluster.engine == Engine::DeepSpeed {
+            return Self::of_deepspeed(scenario, unsaid);
         }
         match cluster.zero {
             ZeroStage::Stage0 if recipe.precision != Precision::Mixed => {
@@ -72,6 +81,37 @@ impl DataParallel {
             ZeroStage::Stage3 => Self::fsdp(scenario, unsaid),
             _ => Err(NotCounted::SeveralGpus),
         }
+    }
+
+    /// Stages 0, 1 and 2 of DeepSpeed.
+    fn of_deepspeed(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
+        let Scenario { recipe, cluster, .. } = scenario;
+        let accumulated = match recipe.gradients {
+            GradientType::Half => DType::Half,
+            GradientType::Full => DType::Single,
+        };
+        let divided = match cluster.zero {
+            ZeroStage::Stage0 if accumulated == DType::Half => Divided::Nothing,
+            ZeroStage::Stage1 if accumulated == DType::Half => Divided::Optimizer,
+            ZeroStage::Stage2 => Divided::Gradients,
+            _ => return Err(NotCounted::SeveralGpus),
+        };
+        if cluster.gpus == 1 || unsaid.device >= cluster.gpus {
+            return Err(NotCounted::SeveralGpus);
+        }
+        if recipe.adapter == Adapter::Qlora {
+            return Err(NotCounted::Quantized);
+        }
+        if !matches!(recipe.optimizer, Optimizer::AdamW | Optimizer::Sgd | Optimizer::Momentum) {
+            return Err(NotCounted::Optimizer);
+        }
+        Ok(Self::DeepSpeed(DeepSpeed {
+            devices: u64::from(cluster.gpus),
+            rank: u64::from(unsaid.device),
+            bucket: u64::from(cluster.reduce_bucket).saturating_mul(1_000_000),
+            divided,
+            accumulated,
+        }))
     }
 
     /// FSDP of either generation.
@@ -99,7 +139,7 @@ impl DataParallel {
 
     /// Whether an engine gives whole weights back.
     pub const fn is_sharded(self) -> bool {
-        matches!(self, Self::Fsdp1(_) | Self::Fsdp2(_))
+        matches!(self, Self::Fsdp1(_) | Self::Fsdp2(_) | Self::DeepSpeed(_))
     }
 
     /// What an engine makes of the weights of a unit, before anything else is made of them.
@@ -117,11 +157,31 @@ impl DataParallel {
         }
     }
 
+    /// How often it multiplies the loss by a number before the backward pass, keeping what it was: by that of micro-batches, and
+    /// by the scale of an optimizer of ZeRO (`backward` in deepspeed/runtime/engine.py, 0.19.8).
+    pub fn loss_scales(self) -> usize {
+        match self {
+            Self::Alone | Self::Ddp(_) | Self::Fsdp1(_) | Self::Fsdp2(_) => 0,
+            Self::DeepSpeed(DeepSpeed { divided: Divided::Nothing, .. }) => 1,
+            Self::DeepSpeed(_) => 2,
+        }
+    }
+
+    /// Whether what it does with a layer's gradients depends on the layers before.
+    pub const fn has_buckets(self) -> bool {
+        matches!(self, Self::DeepSpeed(_))
+    }
+
+    /// Whether the training loop keeps what the model's function gave until it gives it again.
+    pub const fn keeps_results(self) -> bool {
+        matches!(self, Self::Ddp(_) | Self::Fsdp1(_) | Self::Fsdp2(_))
+    }
+
     /// The weights of a unit as the optimizer of this device sees them.
     pub fn held(self, weights: &[&Weight], widths: &Widths) -> Vec<Weight> {
         match self {
             Self::Fsdp1(fsdp) => fsdp.held(weights, widths),
-            Self::Alone | Self::Ddp(_) => weights.iter().map(|&weight| weight.clone()).collect(),
+            Self::Alone | Self::Ddp(_) | Self::DeepSpeed(_) => weights.iter().map(|&weight| weight.clone()).collect(),
             Self::Fsdp2(fsdp) => weights.iter().map(|weight| fsdp.held(weight)).collect(),
         }
     }
@@ -129,7 +189,7 @@ impl DataParallel {
     /// What is done with a unit.
     pub fn unit(self, place: Place<'_>, widths: &Widths, registry: &mut Registry) -> Unit {
         match self {
-            Self::Alone | Self::Ddp(_) => Unit::default(),
+            Self::Alone | Self::Ddp(_) | Self::DeepSpeed(_) => Unit::default(),
             Self::Fsdp1(fsdp) => fsdp.unit(place, widths, registry),
             Self::Fsdp2(fsdp) => fsdp.unit(place, widths, registry),
         }

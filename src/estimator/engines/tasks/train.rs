@@ -1,7 +1,6 @@
 //! Training on the next token, on masked words or on classes, in a loop of PyTorch's own: forward, loss, backward.
 
 use super::{Networks, Script, of_batch};
-use crate::estimator::engines::DataParallel;
 use crate::estimator::engines::passes::{Batches, Network, Pass, Task};
 use crate::estimator::models::{End, NotCounted, tokens};
 use crate::estimator::operators::{Owner, Part};
@@ -19,7 +18,7 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
     }
     let [loss, logits] = script.names();
     // The loop that trains on several devices keeps what it got until the next micro-batch or the end of the step.
-    let is_kept = networks.data_parallel != DataParallel::Alone;
+    let is_kept = networks.data_parallel.keeps_results();
     if is_kept {
         script.forget(&[loss, logits]);
     }
@@ -31,13 +30,20 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         into,
         is_recorded: true,
     });
-    if let Some(output) = &model.output {
+    let scales_loss = networks.data_parallel.loss_scales() > 0;
+    if let Some(output) = model.output.as_ref().filter(|_| !scales_loss) {
         script.call_into(output.clone(), &[loss], &[loss]);
     }
     if !model.keeps_logits {
         script.forget(&[logits]);
     }
-    script.passes.push(Pass::Backward(loss, model.loss));
+    // What the engine's own `backward` makes of the loss goes with it.
+    let scaled: Vec<_> = (0..networks.data_parallel.loss_scales()).map(|_| script.name()).collect();
+    if let Some(output) = model.output.as_ref().filter(|_| scales_loss) {
+        script.call_into(output.clone(), &[loss], &scaled);
+    }
+    script.passes.push(Pass::Backward(scaled.first().copied().unwrap_or(loss), model.loss));
+    script.forget(&scaled);
     if !is_kept {
         script.forget(&[loss, logits]);
     }
