@@ -10,13 +10,7 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 
 /// Recorded rows that have no program yet, and why.
-const REFUSED: &[(&str, NotCounted)] = &[
-    ("deepspeed-2", NotCounted::SeveralGpus),
-    ("deepspeed-3-ckpt", NotCounted::SeveralGpus),
-    ("pipeline-first", NotCounted::SeveralGpus),
-    ("pipeline-last", NotCounted::SeveralGpus),
-    ("pipeline-second", NotCounted::SeveralGpus),
-];
+const REFUSED: &[(&str, NotCounted)] = &[("deepspeed-2", NotCounted::Engine), ("deepspeed-3-ckpt", NotCounted::Engine)];
 
 /// An allocation, or a free of the allocation of a number.
 #[derive(Clone, Debug)]
@@ -88,6 +82,7 @@ fn recorded(name: &str) -> Recorded {
         reduces_in_half: run["reduce"] == "bf16",
         has_units_apart: run["apart"] == true,
         has_bucket_views: run["views"] == true,
+        rank: run["rank"].as_u64().unwrap_or_default() as u32,
     };
     Recorded { question, unsaid, events: since(&events, loaded.expect("a model that is loaded")) }
 }

@@ -1,6 +1,7 @@
 //! The order of a step: the model is built, micro-batches run forward and backward, the optimizer updates.
 
 mod passes;
+mod pipeline;
 mod tape;
 
 use std::collections::HashMap;
@@ -16,6 +17,7 @@ use crate::estimator::operators::{
 };
 use crate::estimator::units::{DType, Shape, Widths};
 use passes::Held;
+use pipeline::Rank;
 use tape::{Call, Instance, KeptWorkspace, Repeated, Storage, Tape};
 
 /// Whether equal layers in a row are played in full.
@@ -193,6 +195,7 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         let told = dry.told(constants.first().map(Vec::as_slice).unwrap_or_default(), &registry);
         root = ddp.unit(&told, &mut registry);
     }
+    let mut rank = plan.pipeline.map(|pipeline| Rank::new(pipeline, plan, &mut registry));
     let mut play = Play::new(score, &root);
 
     play.tape.mark(Moment::Load);
@@ -231,8 +234,9 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         }
         play.is_new_step = true;
         plan.task.before.iter().for_each(|pass| play.pass(pass));
-        for number in 0..micro_batches {
-            play.micro_batch(number);
+        match &mut rank {
+            Some(rank) => rank.step(&mut play),
+            None => (0..micro_batches).for_each(|number| play.micro_batch(number)),
         }
         plan.task.before_update.iter().for_each(|pass| play.pass(pass));
         play.tape.mark(Moment::Update);

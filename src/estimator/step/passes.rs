@@ -164,11 +164,7 @@ impl<'p> Play<'p> {
                 self.tape.mark(Moment::LossBackward);
                 let loss = self.locals[loss.0].value();
                 self.tape.begin_backward(loss, self.one[usize::from(*dtype == DType::Single)]);
-                while let Some(Call(call)) = self.tape.run_backward() {
-                    let (scope, hook) = self.calls[call];
-                    self.hook(scope, hook);
-                }
-                self.calls.clear();
+                self.run_backward();
                 self.hook(Scope::Root, Hook::AfterBackward);
                 self.tape.end_backward();
             }
@@ -200,7 +196,7 @@ impl<'p> Play<'p> {
     }
 
     /// A network runs forward.
-    fn forward(&mut self, number: usize, given: &[Value], given_last: &[Value], is_recorded: bool) -> Vec<Value> {
+    pub fn forward(&mut self, number: usize, given: &[Value], given_last: &[Value], is_recorded: bool) -> Vec<Value> {
         let networks = self.networks;
         let Some(network) = networks.get(number) else { return Vec::new() };
         let [first, between @ .., last] = network.stages.as_slice() else { return Vec::new() };
@@ -242,7 +238,7 @@ impl<'p> Play<'p> {
             }
             self.end_repeat(*times, is_recorded);
         }
-        if is_recorded {
+        if is_recorded && !network.model.hands_on {
             self.tape.mark(Moment::Loss);
             self.tape.on_the_way_back(Event::Mark(Moment::Backward));
         }
@@ -255,6 +251,15 @@ impl<'p> Play<'p> {
         }
         self.tape.set_recording(true);
         results
+    }
+
+    /// Runs backward, with what is called for on the way.
+    pub fn run_backward(&mut self) {
+        while let Some(Call(call)) = self.tape.run_backward() {
+            let (scope, hook) = self.calls[call];
+            self.hook(scope, hook);
+        }
+        self.calls.clear();
     }
 
     /// The norm of all gradients, and the factor by which it would be brought below a limit.

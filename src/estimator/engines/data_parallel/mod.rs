@@ -39,6 +39,8 @@ pub struct Unsaid {
     pub has_units_apart: bool,
     /// Whether gradients of DDP are views of its buckets (`gradient_as_bucket_view`).
     pub has_bucket_views: bool,
+    /// Which rank of a pipeline it is, from 0.
+    pub rank: u32,
 }
 
 /// A unit between others: the weights that are gathered together.
@@ -56,7 +58,7 @@ impl DataParallel {
     /// How a scenario's devices share the training.
     pub fn of(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
         let Scenario { recipe, cluster, .. } = scenario;
-        if cluster.gpus == 1 {
+        if cluster.gpus == cluster.pipeline_parallel && (cluster.gpus == 1 || cluster.group() == cluster.gpus) {
             return Ok(Self::Alone);
         }
         let has_other_axes =
