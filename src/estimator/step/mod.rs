@@ -127,7 +127,7 @@ struct Score<'p> {
     /// How many weights there are.
     count: usize,
     one: [TensorId; 2],
-    norm: passes::Norm,
+    norm: Option<passes::Norm>,
 }
 
 /// Plays steps of a training program.
@@ -420,7 +420,7 @@ struct Play<'p> {
     batches: Vec<Vec<Storage>>,
     /// The gradient of a loss in 16 bits and in fp32.
     one: [TensorId; 2],
-    norm: passes::Norm,
+    norm: Option<passes::Norm>,
     /// What the engine does with the weights of the first and the last block.
     root: &'p Unit,
     /// What names have that there are once.

@@ -25,9 +25,12 @@ pub struct Norm {
 /// Elements of a gradient that one block of threads takes (`kChunkSize` in aten/src/ATen/native/cuda/MultiTensorApply.cuh).
 const PART: u64 = 65_536;
 
-/// The tensors of the norm of all gradients (`foreach_tensor_norm_cuda` in aten/src/ATen/native/cuda/ForeachReduceOp.cu, and
+/// The tensors of the norm of all gradients, where a task takes it (`foreach_tensor_norm_cuda` in aten/src/ATen/native/cuda/ForeachReduceOp.cu, and
 /// `clip_grad_norm_` in torch/nn/utils/clip_grad.py, PyTorch 2.15).
-pub fn norm(plan: &Plan, lowered: &[Programs], registry: &mut Registry) -> Norm {
+pub fn norm(plan: &Plan, lowered: &[Programs], registry: &mut Registry) -> Option<Norm> {
+    if !plan.task.before_update.iter().any(|pass| matches!(pass, Pass::Norm(_))) {
+        return None;
+    }
     let (mut count, mut parts, mut dtype) = (0_u64, 0_u64, DType::Single);
     for (network, programs) in plan.task.networks.iter().zip(lowered).filter(|(network, _)| network.is_updated) {
         let model = &network.model;
@@ -49,7 +52,7 @@ pub fn norm(plan: &Plan, lowered: &[Programs], registry: &mut Registry) -> Norm 
     let mut own =
         |part, size| registry.id(Tensor { place: Place::Optimizer, part, size }, "PyTorch 2.15, ForeachReduceOp.cu");
     let number = Size::Of(Form::new(dtype, Shape::ONE));
-    Norm {
+    Some(Norm {
         parts: [
             own(Part::Offsets, Size::Bytes(count.saturating_add(1).saturating_mul(8))),
             own(Part::Sum, Size::Bytes(parts.saturating_mul(4))),
@@ -59,7 +62,7 @@ pub fn norm(plan: &Plan, lowered: &[Programs], registry: &mut Registry) -> Norm 
             own(Part::GradientNorms, Size::Bytes(count.saturating_mul(dtype.bytes()))),
             own(Part::Result, number),
         ],
-    }
+    })
 }
 
 impl Held {
@@ -264,7 +267,7 @@ impl<'p> Play<'p> {
 
     /// The norm of all gradients, and the factor by which it would be brought below a limit.
     fn take_norm(&mut self, into: Local) {
-        let Norm { parts, norms: [one, all, number] } = self.norm;
+        let Some(Norm { parts, norms: [one, all, number] }) = self.norm else { return };
         let parts = parts.map(|tensor| self.tape.allocate(tensor));
         let mut norms: Vec<Repeated> = Vec::new();
         self.each_weight(|play, own| {
