@@ -5,7 +5,7 @@
 use super::bounds::Field;
 use super::choice::Segments;
 use super::counters::Caching;
-use super::engines::{self, Plan};
+use super::engines::{self, Pipeline, Plan};
 use super::scenario::Scenario;
 use super::search;
 use super::step::{Depth, Steps, Trace, play};
@@ -26,21 +26,33 @@ pub struct Program {
 }
 
 impl Program {
-    /// The step of a scenario, or what of it is not played yet.
+    /// The step of a scenario, or what of it is not played yet; that of the rank that needs most where there is a pipeline.
     pub fn of(scenario: &Scenario) -> Result<Self, NotCounted> {
-        Self::of_run(scenario, Unsaid::default())
+        let mut ranks = Self::of_ranks(scenario)?;
+        let needs = |rank: &Self| if rank.plan.pipeline.is_some() { rank.steady().peak().bytes } else { 0 };
+        let fullest = ranks.iter().enumerate().max_by_key(|(_, rank)| needs(rank)).map_or(0, |(place, _)| place);
+        Ok(ranks.swap_remove(fullest))
     }
 
-    /// The same where it is known what no input says.
+    /// The steps of those ranks of a pipeline that may need most. Without a pipeline there is one.
+    fn of_ranks(scenario: &Scenario) -> Result<Vec<Self>, NotCounted> {
+        let first = Self::of_run(scenario, Unsaid::default())?;
+        let others = first.plan.pipeline.map_or(Vec::new(), Pipeline::fullest_behind);
+        let others = others.into_iter().map(|rank| Self::of_run(scenario, Unsaid { rank, ..Unsaid::default() }));
+        std::iter::once(Ok(first)).chain(others).collect()
+    }
+
+    /// The step of a run of which it is known what no input says.
     pub fn of_run(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
         let plan = engines::wrapped(scenario, unsaid)?;
         let batch = u64::from(scenario.recipe.batch).saturating_mul(plan.task.sequences);
         Ok(Self { plan, batch })
     }
 
-    /// The number of weights of the trained model, adapters among them.
+    /// The number of weights of the trained model that the device has, adapters among them.
     pub fn parameters(&self) -> u64 {
-        self.plan.task.networks.first().map_or(0, |network| network.model.parameters())
+        let trained = self.plan.task.networks.iter().filter(|network| network.is_updated);
+        trained.map(|network| network.model.parameters()).fold(0, u64::saturating_add)
     }
 
     /// A step that finds the optimizer's state there.
@@ -60,18 +72,19 @@ pub fn largest_micro_batch(scenario: &Scenario, budget: u64) -> Result<u32, NotC
     let of = |batch| {
         let mut scenario = *scenario;
         scenario.recipe.batch = batch;
-        Program::of(&scenario)
+        Program::of_ranks(&scenario)
     };
     // Attention that copies the heads of several sequences does not copy those of one: the step is another program then.
     let (alone, several) = (of(1)?, of(2)?);
-    if several.plan.task.is_of_one_batch {
-        let fits = |batch| of(batch).is_ok_and(|program| program.steady().peak().bytes <= budget);
+    if several.iter().any(|rank| rank.plan.task.is_of_one_batch) {
+        let is_within = |rank: &Program| rank.steady().peak().bytes <= budget;
+        let fits = |batch| of(batch).is_ok_and(|ranks| ranks.iter().all(is_within));
         return Ok(search::largest(Field::Batch.bound().max as u32, scenario.recipe.batch, fits));
     }
-    let (alone, several) = (alone.steady(), several.steady());
+    let [alone, several] = [&alone, &several].map(|ranks| ranks.iter().map(Program::steady).collect::<Vec<_>>());
     let fits = |batch: u32| {
-        let played = if batch == 1 { &alone } else { &several };
-        played.peak_at(batch.into()).bytes <= budget
+        let ranks = if batch == 1 { &alone } else { &several };
+        ranks.iter().all(|played| played.peak_at(batch.into()).bytes <= budget)
     };
     Ok(search::largest(Field::Batch.bound().max as u32, scenario.recipe.batch, fits))
 }

@@ -43,11 +43,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn any_scenario_is_played_or_refused(scenario in any_scenario(), is_one_gpu in any::<bool>(), is_listed in any::<bool>(), task in any::<bool>()) {
+    fn any_scenario_is_played_or_refused(
+        scenario in any_scenario(),
+        (is_one_gpu, is_listed, task) in any::<(bool, bool, bool)>(),
+        (ranks, chunks) in (1..9_u32, 1..5_u32),
+    ) {
         let kind = scenario.task.kind;
         let task_of = scenario.task;
         let scenario = if is_one_gpu { on_one_gpu(scenario, is_listed) } else { scenario };
-        let scenario = if task && is_one_gpu { of_a_task(Scenario { task: task_of, ..scenario }, kind) } else { scenario };
+        let is_task = task && is_one_gpu;
+        let mut scenario = if is_task { of_a_task(Scenario { task: task_of, ..scenario }, kind) } else { scenario };
+        if is_one_gpu && !is_task {
+            let cluster = &mut scenario.cluster;
+            (cluster.gpus, cluster.pipeline_parallel, cluster.virtual_stages) = (ranks, ranks, chunks);
+        }
         match Program::of(&scenario) {
             Ok(program) => {
                 let peak = program.steady().peak();

@@ -10,12 +10,7 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 
 /// Recorded rows that have no program yet, and why.
-const REFUSED: &[(&str, NotCounted)] = &[
-    ("deepspeed-3-ckpt", NotCounted::SeveralGpus),
-    ("pipeline-first", NotCounted::SeveralGpus),
-    ("pipeline-last", NotCounted::SeveralGpus),
-    ("pipeline-second", NotCounted::SeveralGpus),
-];
+const REFUSED: &[(&str, NotCounted)] = &[("deepspeed-3-ckpt", NotCounted::SeveralGpus)];
 
 /// An allocation, or a free of the allocation of a number.
 #[derive(Clone, Debug)]
@@ -88,6 +83,7 @@ fn recorded(name: &str) -> Recorded {
         has_units_apart: run["apart"] == true,
         has_bucket_views: run["views"] == true,
         device: if run["with"] == "deepspeed" { run["rank"].as_u64().unwrap_or(0) as u32 } else { 0 },
+        rank: run["rank"].as_u64().unwrap_or_default() as u32,
     };
     Recorded { question, unsaid, events: since(&events, loaded.expect("a model that is loaded")) }
 }

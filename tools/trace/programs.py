@@ -183,32 +183,36 @@ def trained(package, name, case, recorder):
 
 
 def pipeline(case, recorder):
-    """One rank of PyTorch's Schedule1F1B, whose stages have `layers` layers each: the first embeds, the last has the head."""
-    import torch
-    from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+    """One rank of a pipeline of PyTorch: Schedule1F1B, or with several `chunks` ScheduleInterleaved1F1B.
 
-    rank, stages = case["rank"], case["stages"]
-    first, last = rank == 0, rank == stages - 1
+    Stages have `layers` layers each: the first embeds, the last has the head."""
+    import torch
+    from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleInterleaved1F1B
+
+    rank, ranks, chunks = case["rank"], case["stages"], case.get("chunks", 1)
+    stages = ranks * chunks
     asked, run = simulate.hugging_face_scenario(case)
-    asked |= {"gpus": stages, "pp": stages, "layers": stages * run["layers"], "accum": case["microbatches"]}
-    simulate.join_nobody(rank, stages)
-    whole = measure_peak.build(run, "cuda")
+    each = run["layers"]
+    asked |= {"gpus": ranks, "pp": ranks, "layers": stages * each, "accum": case["microbatches"]} | ({"vpp": chunks} if chunks > 1 else {})
+    simulate.join_nobody(rank, ranks)
+    whole = measure_peak.build({**run, "layers": each * chunks}, "cuda")
 
     class Stage(torch.nn.Module):
-        def __init__(self):
+        def __init__(self, index):
             super().__init__()
+            first, last, place = index == 0, index == stages - 1, index // ranks * each
             self.embedding = whole.model.embed_tokens if first else None
-            self.rotary, self.layers = whole.model.rotary_emb, whole.model.layers
+            self.rotary, self.layers = whole.model.rotary_emb, whole.model.layers[place : place + each]
             self.norm, self.head = (whole.model.norm, whole.lm_head) if last else (None, None)
 
         def forward(self, hidden):
-            if first:
+            if self.embedding is not None:
                 hidden = self.embedding(hidden)
             places = torch.arange(hidden.shape[1], device=hidden.device).unsqueeze(0)
             rotated = self.rotary(hidden, places)
             for layer in self.layers:
                 hidden = layer(hidden, position_ids=places, position_embeddings=rotated)
-            return self.head(self.norm(hidden)) if last else hidden
+            return hidden if self.head is None else self.head(self.norm(hidden))
 
     def loss_of(logits, labels):
         return torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), labels.flatten())
@@ -220,19 +224,29 @@ def pipeline(case, recorder):
         return torch.empty(size, dtype=dtype, device="meta", requires_grad=dtype.is_floating_point)
 
     hidden = example((*size, width))
-    module = Stage()
+
+    def stage(index):
+        first, last = index == 0, index == stages - 1
+        return PipelineStage(
+            Stage(index), index, stages, torch.device("cuda"), input_args=example(size, torch.long) if first else hidden,
+            output_args=example((*size, vocabulary)) if last else hidden, output_grads=(None,) if last else hidden,
+            input_grads=(None,) if first else hidden,
+        )
+
+    parts = [stage(index) for index in range(rank, stages, ranks)]
     # What of the model belongs to other stages.
     del whole
-    stage = PipelineStage(
-        module, rank, stages, torch.device("cuda"), input_args=example(size, torch.long) if first else hidden,
-        output_args=example((*size, vocabulary)) if last else hidden, output_grads=(None,) if last else hidden,
-        input_grads=(None,) if first else hidden,
-    )
-    schedule = Schedule1F1B(stage, case["microbatches"], loss_of if last else (lambda *_: None))
-    optimizer = measure_peak.optimizer_of(run, module, "cuda")
+    first, last = rank == 0, rank == ranks - 1
+    loss = loss_of if last else (lambda *_: None)
+    if chunks > 1:
+        schedule = ScheduleInterleaved1F1B(parts, case["microbatches"], loss)
+    else:
+        schedule = Schedule1F1B(parts[0], case["microbatches"], loss)
+    optimizer = measure_peak.optimizer_of(run, torch.nn.ModuleList(part.submod for part in parts), "cuda")
     torch.cuda.empty_cache()
-    mark_calls(recorder, stage, "forward_one_chunk", "forward")
-    mark_calls(recorder, stage, "backward_one_chunk", "backward")
+    for part in parts:
+        mark_calls(recorder, part, "forward_one_chunk", "forward")
+        mark_calls(recorder, part, "backward_one_chunk", "backward")
     mark_steps(recorder)
     tokens = torch.zeros(run["batch"] * case["microbatches"], run["sequence"], dtype=torch.long, device="cuda")
 

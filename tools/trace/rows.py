@@ -88,6 +88,18 @@ ROWS = {
     "pipeline-first": {"with": "pipeline", "rank": 0, **STAGE},
     "pipeline-second": {"with": "pipeline", "rank": 1, **STAGE},
     "pipeline-last": {"with": "pipeline", "rank": 3, **STAGE},
+    "pipeline-second-ckpt": {
+        "with": "pipeline", "rank": 1, "stages": 3, "microbatches": 5, "model": "tinyllama-1.1b", "batch": 2, "sequence": 777, "layers": 3,
+        "ckpt": True,
+    },
+    "pipeline-interleaved-last": {
+        "with": "pipeline", "rank": 3, "stages": 4, "chunks": 2, "microbatches": 8, "model": "tinyllama-1.1b", "batch": 1, "sequence": 1024,
+        "layers": 2,
+    },
+    "pipeline-interleaved-second-ckpt": {
+        "with": "pipeline", "rank": 1, "stages": 3, "chunks": 4, "microbatches": 8, "model": "tinyllama-1.1b", "batch": 2, "sequence": 500,
+        "layers": 1, "ckpt": True,
+    },
     # The same with settings that were drawn at random.
     "held-fsdp1-tied": {"with": "fsdp", "impl": "fsdp1", "model": "qwen2.5-0.5b", "batch": 2, "sequence": 1536, "layers": 3, "world": 8, "precision": "amp", "ckpt": True},
     "held-fsdp1-accum": {"with": "fsdp", "impl": "fsdp1", "model": "tinyllama-1.1b", "batch": 1, "sequence": 3000, "layers": 3, "world": 8, "precision": "amp", "ckpt": True, "accum": 3},

@@ -9,7 +9,7 @@ use crate::estimator::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, Logits, LossHead, Optimizer, Precision, Recomputation,
     Reference, RewardModel, Rollout, Segments, StepKernel, Switch, TaskKind,
 };
-use crate::estimator::engines;
+use crate::estimator::engines::{self, Unsaid};
 use crate::estimator::operators::{Kind, Owner, Part, Place};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::step::{Depth, Event, Steps, Trace, play};
@@ -101,7 +101,7 @@ prop_compose! {
         reshard in 0..2_u32,
         is_fsdp1 in any::<bool>(),
         has_bucket_views in any::<bool>(),
-    ) -> (Scenario, engines::Unsaid) {
+    ) -> (Scenario, Unsaid) {
         let mut scenario = scenario;
         scenario.cluster.gpus = gpus;
         let is_fsdp1 = is_fsdp1 && is_sharded;
@@ -111,19 +111,53 @@ prop_compose! {
             scenario.recipe.adapter = Adapter::None;
             scenario.recipe.precision = if is_mixed { Precision::Mixed } else { Precision::PureBf16 };
         }
-        (scenario, engines::Unsaid { is_fsdp1, has_bucket_views, ..engines::Unsaid::default() })
+        (scenario, Unsaid { is_fsdp1, has_bucket_views, ..Unsaid::default() })
     }
 }
 
 /// A step that finds its state there, with the widths of its model.
 fn steady(scenario: &Scenario, depth: Depth) -> (Trace, Widths) {
-    steady_run(scenario, engines::Unsaid::default(), depth)
+    steady_run(scenario, Unsaid::default(), depth)
 }
 
 /// The same where it is known what no input says.
-fn steady_run(scenario: &Scenario, unsaid: engines::Unsaid, depth: Depth) -> (Trace, Widths) {
+fn steady_run(scenario: &Scenario, unsaid: Unsaid, depth: Depth) -> (Trace, Widths) {
     let plan = engines::wrapped(scenario, unsaid).expect("it is played");
     (play(&plan, depth, Steps::Steady), plan.widths())
+}
+
+/// Every rank of a pipeline of any length, with its widths.
+fn ranks(scenario: &Scenario, depth: Depth) -> Vec<(Trace, Widths)> {
+    let of = |rank| Unsaid { rank, ..Unsaid::default() };
+    let ranks = (0..scenario.cluster.pipeline_parallel.min(scenario.model.layers))
+        .map(|rank| steady_run(scenario, of(rank), depth));
+    ranks.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+
+    #[test]
+    fn few_micro_batches_of_a_pipeline_have_the_peak_and_the_ledger_of_all(
+        (ranks_of, chunks, layers, micro_batches) in (2..6_u32, 1..4_u32, 2..20_u32, 1..50_u32),
+        recomputation in select(vec![Recomputation::None, Recomputation::Full]),
+        (batch, sequence, vocabulary) in (1..4_u32, 1..3000_u32, 1..200_000_u32),
+    ) {
+        let mut scenario = plain("llama-3.1-8b");
+        (scenario.model.layers, scenario.model.vocabulary) = (layers, vocabulary);
+        let (cluster, recipe) = (&mut scenario.cluster, &mut scenario.recipe);
+        (cluster.gpus, cluster.pipeline_parallel, cluster.virtual_stages) = (ranks_of, ranks_of, chunks);
+        (recipe.micro_batches, recipe.recomputation) = (micro_batches, recomputation);
+        (recipe.batch, recipe.sequence) = (batch, sequence);
+        let [folded, whole] = [Depth::Folded, Depth::Whole].map(|depth| {
+            let ranks = ranks(&scenario, depth).into_iter().map(|(trace, widths)| {
+                let peak = Peak::of(&trace, &widths, batch.into());
+                (peak.bytes, peak.moment, Alive::at(&trace, &widths, batch.into(), peak))
+            });
+            ranks.collect::<Vec<_>>()
+        });
+        prop_assert_eq!(folded, whole);
+    }
 }
 
 proptest! {
@@ -199,7 +233,7 @@ proptest! {
 fn weights_are_those_that_published_models_have() {
     for row in catalogue::MODELS {
         let scenario = plain(row.slug);
-        let plan = engines::wrapped(&scenario, engines::Unsaid::default());
+        let plan = engines::wrapped(&scenario, Unsaid::default());
         if let (Ok(plan), true) = (plan, row.group.is_published()) {
             let model = &plan.task.networks[0].model;
             let said = row.model.parameters;
@@ -238,7 +272,7 @@ fn weights_that_are_frozen_keep_nothing_for_their_own_sake() {
 fn the_allocator_gives_back_what_it_caches_before_it_gives_up() {
     let mut scenario = plain("llama-3.2-1b");
     (scenario.recipe.recomputation, scenario.recipe.batch) = (Recomputation::Full, 2);
-    let plan = engines::wrapped(&scenario, engines::Unsaid::default()).expect("it is played");
+    let plan = engines::wrapped(&scenario, Unsaid::default()).expect("it is played");
     let (trace, widths) = (play(&plan, Depth::Whole, Steps::First(2)), plan.widths());
     let replay = |limit| Caching::replay(&trace, &widths, 2, Segments::Fixed, limit);
     let Replayed { live, reserved } = replay(u64::MAX).expect("there is no limit");
@@ -258,8 +292,7 @@ fn tasks_that_are_folded_peak_as_those_that_are_played_in_full() {
             (scenario.task.rollout, scenario.task.reward) = (Rollout::Server, RewardModel::Function);
             (scenario.recipe.precision, scenario.recipe.recomputation) = (precision, recomputation);
             (scenario.recipe.batch, scenario.recipe.sequence) = (3, 200);
-            let sequences =
-                engines::wrapped(&scenario, engines::Unsaid::default()).expect("it is played").task.sequences;
+            let sequences = engines::wrapped(&scenario, Unsaid::default()).expect("it is played").task.sequences;
             let batch = u64::from(scenario.recipe.batch) * sequences;
             let [folded, whole] = [Depth::Folded, Depth::Whole].map(|depth| {
                 let (trace, widths) = steady(&scenario, depth);
@@ -296,7 +329,7 @@ fn absurd_widths_are_played_and_saturate() {
     let (trace, widths) = steady(&scenario, Depth::Folded);
     let widths = widths.with(Width::Hidden, u64::MAX);
     assert!(Peak::of(&trace, &widths, u64::MAX).bytes > 1 << 62);
-    let plan = engines::wrapped(&scenario, engines::Unsaid::default()).expect("it is played");
+    let plan = engines::wrapped(&scenario, Unsaid::default()).expect("it is played");
     let trace = play(&plan, Depth::Whole, Steps::First(1));
     assert_eq!(Caching::replay(&trace, &widths, 1, Segments::Expandable, 1 << 40), Err(OutOfMemory));
 }

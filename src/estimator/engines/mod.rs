@@ -7,6 +7,7 @@ mod data_parallel;
 mod networks;
 mod optimizers;
 mod passes;
+mod pipeline;
 mod quantized;
 mod tasks;
 
@@ -14,6 +15,7 @@ pub use acts::{Act, Hook, Name, Unit};
 pub use data_parallel::{DataParallel, Piece, Place as UnitPlace, Told, Unsaid, Zero};
 pub use optimizers::{Optimizer, Update};
 pub use passes::{Batches, Local, Network, Pass, Plan};
+pub use pipeline::{ActionKind, Pipeline};
 
 use crate::estimator::choice::{
     Adapter, AdapterTargets, Batching, Engine, Fp8, FrozenType, Kernels, Logits, LossHead, Method, Offload, Precision,
@@ -29,8 +31,15 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> 
     refused(scenario).map_or(Ok(()), Err)?;
     let recipe = &scenario.recipe;
     let data_parallel = DataParallel::of(scenario, unsaid)?;
+    let networks = Networks { scenario, data_parallel };
+    let pipeline = Pipeline::of(scenario).map(|pipeline| pipeline.at(unsaid.rank));
+    let task = match pipeline {
+        Some(pipeline) => pipeline.task(networks)?,
+        None => tasks::task(scenario, networks)?,
+    };
     Ok(Plan {
-        task: tasks::task(scenario, Networks { scenario, data_parallel })?,
+        task,
+        pipeline,
         has_checkpoints: recipe.recomputation == Recomputation::Full,
         micro_batches: recipe.micro_batches,
         keeps_workspaces: scenario.device.workspace.get() > 0.0,

@@ -2,6 +2,7 @@
 
 use super::data_parallel::DataParallel;
 use super::optimizers::Optimizer;
+use super::pipeline::Pipeline;
 use crate::estimator::models::{Block, Model};
 use crate::estimator::operators::{Owner, Tensor, Types};
 use crate::estimator::units::{DType, Width, Widths};
@@ -144,6 +145,9 @@ pub struct Plan {
     pub optimizer: Optimizer,
     /// How it shares the training with other devices.
     pub data_parallel: DataParallel,
+    /// The rank of a pipeline that it runs on, where there is one: its networks are that rank's parts of the model, its one
+    /// function the loss of the last part, and the pipeline says in what order micro-batches pass them.
+    pub pipeline: Option<Pipeline>,
 }
 
 impl Plan {

@@ -1,7 +1,7 @@
 //! Decoders: which class of transformers a model is built like, and what all of them have in common.
 
 use super::{
-    Block, Model, NotCounted, Run, bert, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox, olmo2, opt, phi,
+    Block, Cut, Model, NotCounted, Run, bert, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox, olmo2, opt, phi,
     starcoder2,
 };
 use crate::estimator::choice::{AttentionKernel, Logits, LossHead, Softmax};
@@ -71,6 +71,8 @@ pub struct Stack {
     pub constants: Vec<Tensor>,
     /// Whether the class declares the norm behind the layers before them.
     pub declares_norm_first: bool,
+    /// What comes before the layers in the parts of a pipeline, in the first one and in the others.
+    pub cut: Option<[Block; 2]>,
 }
 
 impl Stack {
@@ -94,6 +96,7 @@ impl Stack {
             rotated: 0,
             constants: Vec::new(),
             declares_norm_first: false,
+            cut: None,
         }
     }
 
@@ -174,6 +177,8 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         closing: parts.closing(&stack)?,
         output: None,
         keeps_logits: parts.keeps_logits(),
+        hands_on: false,
+        cut: stack.cut.clone().map(|openings| Cut::new(parts, &stack, openings)),
         opening: stack.opening,
         layers: stack.layers,
         is_tied: model.tied_embeddings.is_on() && parts.call.end != End::Score,

@@ -22,8 +22,23 @@ pub fn is_like(model: &Model) -> bool {
 pub fn stack(parts: &Parts<'_>) -> Stack {
     let tables = whole_heads(parts);
     let opening = opening(parts, tables, |_, _, embedded| embedded);
-    Stack::new(parts, opening, shared(parts, tables), parts.equal_layers(layer(parts)), |x| norm(x, H))
-        .rotating(parts.model.head_dim, D)
+    let cut =
+        (!parts.is_eager() && !parts.call.has_mask).then(|| [cut_opening(parts, true), cut_opening(parts, false)]);
+    let layers = parts.equal_layers(layer(parts));
+    let stack = Stack::new(parts, opening, shared(parts, tables), layers, |x| norm(x, H));
+    Stack { cut, ..stack }.rotating(parts.model.head_dim, D)
+}
+
+/// What comes before the layers in a part of a pipeline (`pipeline` in tools/trace/programs.py), with the embedding in the
+/// first one. There is no mask.
+fn cut_opening(parts: &Parts<'_>, embeds: bool) -> Block {
+    let (mut block, arguments) = Block::new(&[if embeds { tokens() } else { parts.residual() }]);
+    let embedding = Operator::Embedding { ids: arguments[0], rows: V, width: H };
+    let x = if embeds { block.add(Place::TokenEmbedding, embedding) } else { arguments[0] };
+    let positions = block.add(Place::Positions, Operator::Range);
+    let Tables { dtype, width } = whole_heads(parts);
+    let [cos, sin] = block.add_all(Place::RotaryTable, Operator::RotaryTable { positions, width, dtype });
+    block.giving(&[x, positions, cos, sin])
 }
 
 /// The tables of cosines and sines that layers are given.

@@ -16,11 +16,13 @@ mod not_counted;
 mod olmo2;
 mod opt;
 mod phi;
+mod stages;
 mod starcoder2;
 
 pub use block::Block;
 pub use decoder::{Call, End, network, tokens};
 pub use not_counted::NotCounted;
+pub use stages::Cut;
 
 use crate::estimator::operators::{Form, Part, Place, Registry, Tensor, Types, Weight};
 use crate::estimator::units::{DType, Widths};
@@ -32,6 +34,13 @@ pub struct Run {
     pub period: Vec<Block>,
     /// How often.
     pub times: u32,
+}
+
+impl Run {
+    /// How many layers it has.
+    fn layers(&self) -> u32 {
+        self.times.saturating_mul(self.period.len() as u32)
+    }
 }
 
 /// A model at a number of tokens a sequence: from token ids to the loss.
@@ -47,12 +56,17 @@ pub struct Model {
     pub layers: Vec<Run>,
     /// How many results of the opening, behind the hidden state, all layers are given.
     pub shared: usize,
-    /// From the hidden state, everything else that the opening put out and labels to the loss.
+    /// From the hidden state, everything else that the opening put out and labels to the loss. In a part of a pipeline
+    /// there are no labels, and it ends with what the next part is given, or with logits.
     pub closing: Block,
+    /// Whether it is a part of a pipeline that hands the hidden state on to the next one.
+    pub hands_on: bool,
     /// What an engine makes of the loss.
     pub output: Option<Block>,
     /// Whether the training loop keeps the logits until the step is over; otherwise they go before the backward pass.
     pub keeps_logits: bool,
+    /// How its class is cut into parts of a pipeline; `None` where that is not known.
+    pub cut: Option<Cut>,
     /// Whether the head's matrix is that of the token embedding.
     pub is_tied: bool,
     /// What is kept beside the weights as long as the model is.

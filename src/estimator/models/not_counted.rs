@@ -23,6 +23,11 @@ reasons! {
     Method = "only the ledger’s method counts tensors";
     /// More than one GPU.
     SeveralGpus = "steps on several GPUs are not played yet";
+    /// Pipelines of other models.
+    Pipeline = "only pipelines of untied models like Llama with fused attention are played yet, all of whose weights are \
+        trained without autocast";
+    /// Interleaved pipelines of very many chunks.
+    LongPipeline = "interleaved pipelines of more than 65,536 chunks a round are not played";
     /// Another engine than PyTorch and DeepSpeed.
     Engine = "only PyTorch’s own engine and DeepSpeed’s are played yet";
     /// Preference optimization and its like.

@@ -79,6 +79,11 @@ pub fn position_ids(k: &mut Lowering<'_>) -> Slot {
     k.kernel(Part::Ids, form, &[plain.into()]).put()
 }
 
+/// `torch.arange` of the tokens of a sequence.
+pub fn range(k: &mut Lowering<'_>) -> Slot {
+    k.kernel(Part::Ids, Form::new(DType::Long, S), &[]).put()
+}
+
 /// Ones of all tokens, and the number of each among them (`OPTDecoder.forward`).
 pub fn counted_positions(k: &mut Lowering<'_>) -> [Slot; 2] {
     let form = Form::new(DType::Single, B * S);

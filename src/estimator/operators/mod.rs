@@ -46,8 +46,10 @@ pub enum Operator {
     Embedding { ids: Value, rows: Shape, width: Shape },
     /// The same for types of tokens; `is_expanded` where one row of types stands for several sequences.
     TypeEmbedding { types: Value, rows: Shape, width: Shape, is_expanded: bool },
-    /// Numbers of the positions of a sequence.
+    /// Numbers of the positions of a sequence, counted on from those that a cache has.
     PositionIds,
+    /// Numbers of the positions of a sequence, from 0.
+    Range,
     /// Ones for all tokens, and the number of each among them; two results.
     CountedPositions,
     /// Numbers of positions, each with an offset.
@@ -243,6 +245,7 @@ impl Operator {
             }
             Self::PositionsOfIds { .. } => "transformers 5.23.0, modeling_roberta.py RobertaEmbeddings.forward",
             Self::PositionIds => "transformers 5.23.0, modeling_llama.py LlamaModel.forward",
+            Self::Range => "PyTorch 2.15, RangeFactories.cu",
             Self::RotaryTable { .. } => "transformers 5.23.0, modeling_llama.py LlamaRotaryEmbedding.forward",
             Self::SinusoidRows { .. } | Self::ScoresInFp32 { .. } => {
                 "transformers 5.23.0, modeling_gptj.py GPTJAttention.forward"
@@ -314,9 +317,12 @@ impl Operator {
     /// The values that it is given, in order.
     pub fn inputs(&self) -> Vec<Value> {
         match *self {
-            Self::PositionIds | Self::CountedPositions | Self::BooleanMask | Self::PositionBuffer | Self::Alibi => {
-                vec![]
-            }
+            Self::PositionIds
+            | Self::Range
+            | Self::CountedPositions
+            | Self::BooleanMask
+            | Self::PositionBuffer
+            | Self::Alibi => vec![],
             Self::Embedding { ids: x, .. }
             | Self::RotaryTable { positions: x, .. }
             | Self::ComplexTable { positions: x, .. }
@@ -413,6 +419,7 @@ impl Operator {
                 embedding::of_types(to, to.slot(types), rows, width, is_expanded)
             }
             Self::PositionIds => embedding::position_ids(to),
+            Self::Range => embedding::range(to),
             Self::CountedPositions => return embedding::counted_positions(to).into(),
             Self::RotaryTable { positions, width, dtype } => {
                 return rotary::table(to, to.slot(positions), width, dtype).into();

@@ -98,6 +98,7 @@ names! {
         Optimizer "optimizer",
         Libraries "libraries",
         Unit "weights that are gathered together",
+        Pipeline "pipeline",
     }
 }
 
@@ -227,6 +228,8 @@ names! {
         DropoutMask "dropout mask",
         Dropped "after dropout",
         Gradient "gradient",
+        Received "received",
+        Merged "outputs of all micro-batches",
         Workspace "workspace",
         AllGatherInput "shard, in the type of the gather",
         AllGatherOutput "gathered shards",

@@ -1,6 +1,7 @@
 //! The order of a step: the model is built, micro-batches run forward and backward, the optimizer updates.
 
 mod passes;
+mod pipeline;
 mod tape;
 
 use std::collections::HashMap;
@@ -16,6 +17,7 @@ use crate::estimator::operators::{
 };
 use crate::estimator::units::{DType, Shape, Widths};
 use passes::Held;
+use pipeline::Rank;
 use tape::{Call, Instance, KeptWorkspace, Repeated, Storage, Tape};
 
 /// Whether equal layers in a row are played in full.
@@ -125,7 +127,7 @@ struct Score<'p> {
     /// How many weights there are.
     count: usize,
     one: [TensorId; 2],
-    norm: passes::Norm,
+    norm: Option<passes::Norm>,
 }
 
 /// Plays steps of a training program.
@@ -197,6 +199,7 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         let told = dry.told(constants.first().map(Vec::as_slice).unwrap_or_default(), &registry);
         root = ddp.unit(&told, &mut registry);
     }
+    let mut rank = plan.pipeline.map(|pipeline| Rank::new(pipeline, plan, &mut registry));
     let mut play = Play::new(score, &root, registry);
 
     play.divide();
@@ -237,9 +240,12 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         }
         play.is_new_step = true;
         plan.task.before.iter().for_each(|pass| play.pass(pass));
-        for number in 0..micro_batches {
-            play.is_last = number + 1 == micro_batches;
-            play.micro_batch(number);
+        match &mut rank {
+            Some(rank) => rank.step(&mut play),
+            None => (0..micro_batches).for_each(|number| {
+                play.is_last = number + 1 == micro_batches;
+                play.micro_batch(number);
+            }),
         }
         plan.task.before_update.iter().for_each(|pass| play.pass(pass));
         play.tape.mark(Moment::Update);
@@ -424,7 +430,7 @@ struct Play<'p> {
     batches: Vec<Vec<Storage>>,
     /// The gradient of a loss in 16 bits and in fp32.
     one: [TensorId; 2],
-    norm: passes::Norm,
+    norm: Option<passes::Norm>,
     /// What the engine does with the weights of the first and the last block.
     root: &'p Unit,
     /// What names have that there are once.

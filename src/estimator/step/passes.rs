@@ -25,9 +25,12 @@ pub struct Norm {
 /// Elements of a gradient that one block of threads takes (`kChunkSize` in aten/src/ATen/native/cuda/MultiTensorApply.cuh).
 const PART: u64 = 65_536;
 
-/// The tensors of the norm of all gradients (`foreach_tensor_norm_cuda` in aten/src/ATen/native/cuda/ForeachReduceOp.cu, and
+/// The tensors of the norm of all gradients, where a task takes it (`foreach_tensor_norm_cuda` in aten/src/ATen/native/cuda/ForeachReduceOp.cu, and
 /// `clip_grad_norm_` in torch/nn/utils/clip_grad.py, PyTorch 2.15).
-pub fn norm(plan: &Plan, lowered: &[Programs], registry: &mut Registry) -> Norm {
+pub fn norm(plan: &Plan, lowered: &[Programs], registry: &mut Registry) -> Option<Norm> {
+    if !plan.task.before_update.iter().any(|pass| matches!(pass, Pass::Norm(_))) {
+        return None;
+    }
     let (mut count, mut parts, mut dtype) = (0_u64, 0_u64, DType::Single);
     for (network, programs) in plan.task.networks.iter().zip(lowered).filter(|(network, _)| network.is_updated) {
         let model = &network.model;
@@ -49,7 +52,7 @@ pub fn norm(plan: &Plan, lowered: &[Programs], registry: &mut Registry) -> Norm 
     let mut own =
         |part, size| registry.id(Tensor { place: Place::Optimizer, part, size }, "PyTorch 2.15, ForeachReduceOp.cu");
     let number = Size::Of(Form::new(dtype, Shape::ONE));
-    Norm {
+    Some(Norm {
         parts: [
             own(Part::Offsets, Size::Bytes(count.saturating_add(1).saturating_mul(8))),
             own(Part::Sum, Size::Bytes(parts.saturating_mul(4))),
@@ -59,7 +62,7 @@ pub fn norm(plan: &Plan, lowered: &[Programs], registry: &mut Registry) -> Norm 
             own(Part::GradientNorms, Size::Bytes(count.saturating_mul(dtype.bytes()))),
             own(Part::Result, number),
         ],
-    }
+    })
 }
 
 impl Held {
@@ -164,16 +167,7 @@ impl<'p> Play<'p> {
                 self.tape.mark(Moment::LossBackward);
                 let loss = self.locals[loss.0].value();
                 self.tape.begin_backward(loss, self.one[usize::from(*dtype == DType::Single)]);
-                while let Some(stop) = self.tape.run_backward() {
-                    match stop {
-                        Stop::Call(Call(call)) => {
-                            let (scope, hook) = self.calls[call];
-                            self.hook(scope, hook);
-                        }
-                        Stop::Gradient(number) => self.reduce(number),
-                    }
-                }
-                self.calls.clear();
+                self.run_backward();
                 self.hook(Scope::Root, Hook::AfterBackward);
                 self.tape.end_backward();
                 self.end_reduction();
@@ -207,7 +201,7 @@ impl<'p> Play<'p> {
     }
 
     /// A network runs forward.
-    fn forward(&mut self, number: usize, given: &[Value], given_last: &[Value], is_recorded: bool) -> Vec<Value> {
+    pub fn forward(&mut self, number: usize, given: &[Value], given_last: &[Value], is_recorded: bool) -> Vec<Value> {
         let networks = self.networks;
         let Some(network) = networks.get(number) else { return Vec::new() };
         let [first, between @ .., last] = network.stages.as_slice() else { return Vec::new() };
@@ -249,7 +243,7 @@ impl<'p> Play<'p> {
             }
             self.end_repeat(*times, is_recorded);
         }
-        if is_recorded {
+        if is_recorded && !network.model.hands_on {
             self.tape.mark(Moment::Loss);
             self.tape.on_the_way_back(Event::Mark(Moment::Backward));
         }
@@ -264,9 +258,23 @@ impl<'p> Play<'p> {
         results
     }
 
+    /// Runs backward, with what is called for on the way.
+    pub fn run_backward(&mut self) {
+        while let Some(stop) = self.tape.run_backward() {
+            match stop {
+                Stop::Call(Call(call)) => {
+                    let (scope, hook) = self.calls[call];
+                    self.hook(scope, hook);
+                }
+                Stop::Gradient(number) => self.reduce(number),
+            }
+        }
+        self.calls.clear();
+    }
+
     /// The norm of all gradients, and the factor by which it would be brought below a limit.
     fn take_norm(&mut self, into: Local) {
-        let Norm { parts, norms: [one, all, number] } = self.norm;
+        let Some(Norm { parts, norms: [one, all, number] }) = self.norm else { return };
         let parts = parts.map(|tensor| self.tape.allocate(tensor));
         let mut norms: Vec<Repeated> = Vec::new();
         self.each_weight(|play, own| {

@@ -118,6 +118,11 @@ impl Repeated {
         Self { storage, times: 1 }
     }
 
+    /// The storage.
+    pub const fn storage(self) -> Storage {
+        self.storage
+    }
+
     /// Whether nothing was there.
     pub fn is_gone(self) -> bool {
         self.storage == Storage::GONE
@@ -199,6 +204,18 @@ enum Mode {
     Redeem(usize),
 }
 
+/// The graph of a forward pass: its nodes, and what they keep for the backward pass.
+#[derive(Default)]
+pub struct Graph<'p> {
+    entries: Vec<Entry<'p>>,
+    kept: Vec<Storage>,
+    /// Nodes of what lists hold.
+    listed: Vec<Option<(Node, u8)>>,
+    frames: Vec<Frame<'p>>,
+    /// How many nodes will hand each weight a gradient; weights behind the last one get none.
+    awaited: Vec<u32>,
+}
+
 /// What a weight has of gradients.
 #[derive(Clone, Copy, Default)]
 struct WeightGradient {
@@ -206,8 +223,6 @@ struct WeightGradient {
     whole: Option<Gradient>,
     /// What has come in the present backward pass and waits for the rest (`InputBuffer`).
     buffer: Option<Gradient>,
-    /// How many nodes will still hand it a gradient.
-    awaited: u32,
 }
 
 /// A workspace that each thread keeps once it has taken it.
@@ -225,13 +240,10 @@ pub struct Tape<'p> {
     weights: Vec<WeightGradient>,
     /// The tensor of each storage, and how many hold it.
     storages: Vec<(TensorId, u32)>,
-    entries: Vec<Entry<'p>>,
-    kept: Vec<Storage>,
-    /// Nodes of what lists hold.
-    listed: Vec<Option<(Node, u8)>>,
+    /// The graph that is at work.
+    graph: Graph<'p>,
     /// Whether nodes are made (`torch.is_grad_enabled`).
     is_recording: bool,
-    frames: Vec<Frame<'p>>,
     mode: Mode,
     /// Autocast's copies of weights.
     copies: Vec<Repeated>,
@@ -244,6 +256,8 @@ pub struct Tape<'p> {
     is_backward: bool,
     /// The gradient of the loss, while it is.
     seed: Option<Storage>,
+    /// The gradient of a leaf that is no weight.
+    of_leaf: Option<Storage>,
     /// Whether gradients are copied away as soon as they are there, and go.
     gives_away: bool,
     /// Weights in the order in which their gradients came in the last backward pass.
@@ -261,11 +275,8 @@ impl<'p> Tape<'p> {
             events: Vec::new(),
             weights: vec![WeightGradient::default(); weights],
             storages: Vec::new(),
-            entries: Vec::new(),
-            kept: Vec::new(),
-            listed: Vec::new(),
+            graph: Graph::default(),
             is_recording: true,
-            frames: Vec::new(),
             mode: Mode::Keep,
             copies: Vec::new(),
             times: 1,
@@ -273,11 +284,17 @@ impl<'p> Tape<'p> {
             kept_workspaces: Vec::new(),
             is_backward: false,
             seed: None,
+            of_leaf: None,
             gives_away,
             arrivals: Vec::new(),
             complete: None,
             leaves: Vec::new(),
         }
+    }
+
+    /// Takes another graph up, as where micro-batches are in flight at once; the one that was at work.
+    pub fn take_up(&mut self, graph: Graph<'p>) -> Graph<'p> {
+        std::mem::replace(&mut self.graph, graph)
     }
 
     /// All events, and how many storages they speak of.
@@ -288,6 +305,11 @@ impl<'p> Tape<'p> {
     /// Weights in the order in which their gradients came in the last backward pass.
     pub fn arrivals(&self) -> &[usize] {
         &self.arrivals
+    }
+
+    /// The tensor of a storage.
+    pub fn tensor(&self, storage: Storage) -> TensorId {
+        self.storages[storage.index()].0
     }
 
     /// Asks for a storage.
@@ -348,13 +370,13 @@ impl<'p> Tape<'p> {
 
     /// A list of values as one: what reads it hands each a part of its gradient.
     pub fn list(&mut self, values: impl Iterator<Item = Value>) -> Value {
-        let first = self.listed.len();
-        self.listed.extend(values.map(|value| value.node));
-        if self.listed[first..].iter().all(Option::is_none) {
-            self.listed.truncate(first);
+        let first = self.graph.listed.len();
+        self.graph.listed.extend(values.map(|value| value.node));
+        if self.graph.listed[first..].iter().all(Option::is_none) {
+            self.graph.listed.truncate(first);
             return Value::NONE;
         }
-        let node = self.push(Work::List(first, self.listed.len()), [None; OPERANDS], 0, None);
+        let node = self.push(Work::List(first, self.graph.listed.len()), [None; OPERANDS], 0, None);
         Value { storage: Storage::GONE, node: Some((node, 0)) }
     }
 
@@ -379,7 +401,7 @@ impl<'p> Tape<'p> {
     }
 
     /// A value from which derivation starts; its node holds it.
-    fn leaf(&mut self, storage: Storage) -> Value {
+    pub fn leaf(&mut self, storage: Storage) -> Value {
         self.retain(storage);
         let node = self.push(Work::Leaf(storage), [None; OPERANDS], 0, None);
         Value { storage, node: Some((node, 0)) }
@@ -392,8 +414,8 @@ impl<'p> Tape<'p> {
         kept: usize,
         frame: Option<usize>,
     ) -> Node {
-        self.entries.push(Entry { work, inputs, gradients: [None; RESULTS], parts: Vec::new(), kept, frame });
-        self.entries.len() as Node - 1
+        self.graph.entries.push(Entry { work, inputs, gradients: [None; RESULTS], parts: Vec::new(), kept, frame });
+        self.graph.entries.len() as Node - 1
     }
 
     /// Plays once what is done `times` times.
@@ -426,7 +448,7 @@ impl<'p> Tape<'p> {
         slots.extend_from_slice(arguments);
         for (position, kernel) in program.kernels.iter().enumerate() {
             let (inputs, needed, reads) = self.asked(instance, kernel, &slots);
-            let is_last = matches!(self.mode, Mode::Redeem(frame) if self.frames[frame].last == position);
+            let is_last = matches!(self.mode, Mode::Redeem(frame) if self.graph.frames[frame].last == position);
             if is_last && !reads.overlaps(OUTPUT | ASIDES) {
                 // The inputs are packed before the kernel runs, and the last of them ends the second pass.
                 self.keep(kernel, reads, &slots, Storage::GONE, &[]);
@@ -530,17 +552,17 @@ impl<'p> Tape<'p> {
         output: Storage,
         asides: &[(Storage, bool)],
     ) -> usize {
-        let before = self.kept.len();
+        let before = self.graph.kept.len();
         let read = kernel.values().filter(|(place, _)| reads.overlaps(Reads::operand(*place)));
         let read = read.map(|(_, slot)| slots[slot.index()].storage);
-        self.kept.extend(read.filter(|storage| *storage != Storage::GONE));
-        self.kept.extend(Some(output).filter(|_| reads.overlaps(OUTPUT)));
-        self.kept.extend(asides.iter().filter(|aside| aside.1 && reads.overlaps(ASIDES)).map(|aside| aside.0));
-        let kept = self.kept.len() - before;
+        self.graph.kept.extend(read.filter(|storage| *storage != Storage::GONE));
+        self.graph.kept.extend(Some(output).filter(|_| reads.overlaps(OUTPUT)));
+        self.graph.kept.extend(asides.iter().filter(|aside| aside.1 && reads.overlaps(ASIDES)).map(|aside| aside.0));
+        let kept = self.graph.kept.len() - before;
         match self.mode {
-            Mode::Promise(_) => self.kept.truncate(before),
+            Mode::Promise(_) => self.graph.kept.truncate(before),
             Mode::Keep | Mode::Redeem(_) => {
-                self.kept[before..].iter().for_each(|storage| self.storages[storage.index()].1 += 1);
+                self.graph.kept[before..].iter().for_each(|storage| self.storages[storage.index()].1 += 1);
             }
         }
         kept
@@ -561,8 +583,8 @@ impl<'p> Tape<'p> {
             Mode::Redeem(_) => return Node::MAX,
             Mode::Promise(_) if reads.is_empty() => None,
             Mode::Promise(frame) => {
-                self.frames[frame].last = position;
-                self.frames[frame].places += 1;
+                self.graph.frames[frame].last = position;
+                self.graph.frames[frame].places += 1;
                 Some(frame)
             }
         };
@@ -570,7 +592,9 @@ impl<'p> Tape<'p> {
             if let Operand::Weight(weight) = *operand
                 && needed.overlaps(Reads::operand(place))
             {
-                self.weights[instance.weights[weight]].awaited += 1;
+                let (weight, awaited) = (instance.weights[weight], &mut self.graph.awaited);
+                awaited.resize(awaited.len().max(weight + 1), 0);
+                awaited[weight] += 1;
             }
         }
         self.push(Work::Kernel(instance, position, needed), inputs, kept, frame)
@@ -583,12 +607,12 @@ impl<'p> Tape<'p> {
         given.iter().filter(|argument| argument.storage != Storage::GONE).for_each(|argument| {
             self.retain(argument.storage);
         });
-        self.frames.push(Frame { instance, arguments: given, last: 0, places: 0, is_redeemed: false });
-        let frame = self.frames.len() - 1;
+        self.graph.frames.push(Frame { instance, arguments: given, last: 0, places: 0, is_redeemed: false });
+        let frame = self.graph.frames.len() - 1;
         self.mode = Mode::Promise(frame);
         let results = self.run(instance, arguments);
         self.mode = Mode::Keep;
-        if self.frames[frame].places == 0 {
+        if self.graph.frames[frame].places == 0 {
             self.leave(frame);
         }
         results
@@ -596,8 +620,8 @@ impl<'p> Tape<'p> {
 
     /// Runs a block forward again, up to the last tensor that a node wants.
     fn redeem(&mut self, frame: usize) {
-        self.frames[frame].is_redeemed = true;
-        let (instance, arguments) = (self.frames[frame].instance, self.frames[frame].arguments.clone());
+        self.graph.frames[frame].is_redeemed = true;
+        let (instance, arguments) = (self.graph.frames[frame].instance, self.graph.frames[frame].arguments.clone());
         let copies = std::mem::take(&mut self.copies);
         self.mode = Mode::Redeem(frame);
         self.run(instance, &arguments);
@@ -627,12 +651,17 @@ impl<'p> Tape<'p> {
 
     /// Begins to run backward from a loss whose own gradient is `one`.
     pub fn begin_backward(&mut self, loss: Value, one: TensorId) {
-        self.is_backward = true;
-        self.arrivals.clear();
         let seed = self.allocate(one);
         self.seed = Some(seed);
+        self.begin_backward_from(loss, seed, one);
+    }
+
+    /// Begins to run backward from a value whose gradient is `seed`, of the form of `tensor`.
+    pub fn begin_backward_from(&mut self, value: Value, seed: Storage, tensor: TensorId) {
+        self.is_backward = true;
+        self.arrivals.clear();
         let gradient = Gradient { storage: self.retain(seed), is_view: false };
-        self.deliver(loss.node, gradient, one);
+        self.deliver(value.node, gradient, tensor);
     }
 
     /// Has the backward pass stop for the gradient of each weight when it is complete.
@@ -647,14 +676,14 @@ impl<'p> Tape<'p> {
             if let Some(weight) = self.complete.as_mut().and_then(Vec::pop) {
                 return Some(Stop::Gradient(weight));
             }
-            let entry = self.entries.pop()?;
+            let entry = self.graph.entries.pop()?;
             match (entry.work, entry.gradients.iter().any(Option::is_some)) {
                 (Work::Edge(event), _) => {
                     self.times = if let Event::Repeat(times) = event { times } else { 1 };
                     self.events.push(event);
                 }
                 (Work::List(first, end), _) => {
-                    for value in self.listed.get(first..end).unwrap_or_default().to_vec() {
+                    for value in self.graph.listed.get(first..end).unwrap_or_default().to_vec() {
                         for gradient in entry.gradients.iter().flatten() {
                             self.retain(gradient.storage);
                             let tensor = self.storages[gradient.storage.index()].0;
@@ -669,20 +698,26 @@ impl<'p> Tape<'p> {
                 }
                 (work, _) => {
                     self.forget(&entry);
-                    let gradients = entry.gradients.into_iter().flatten().map(|gradient| gradient.storage);
+                    let mut gradients = entry.gradients.into_iter().flatten().map(|gradient| gradient.storage);
                     if let Work::Leaf(storage) = work {
                         // The graph holds a leaf, and the leaf its gradient.
-                        self.leaves.extend(gradients.chain([storage]));
-                    } else {
-                        gradients.for_each(|gradient| self.release(gradient));
+                        let before = std::mem::replace(&mut self.of_leaf, gradients.next());
+                        self.leaves.extend(before.into_iter().chain([storage]));
                     }
+                    gradients.for_each(|gradient| self.release(gradient));
                 }
             }
         }
     }
 
+    /// Takes the gradient of the value from which derivation started, where that is no weight (`.grad` of that value).
+    pub fn take_gradient_of_leaf(&mut self) -> Option<Storage> {
+        self.of_leaf.take()
+    }
+
     /// Ends the backward pass.
     pub fn end_backward(&mut self) {
+        self.leaves.extend(self.of_leaf.take());
         self.seed.take().into_iter().for_each(|seed| self.release(seed));
         self.is_backward = false;
     }
@@ -695,7 +730,7 @@ impl<'p> Tape<'p> {
     /// Gives back what a node kept.
     fn forget(&mut self, entry: &Entry<'p>) {
         for _ in 0..entry.kept {
-            let Some(storage) = self.kept.pop() else { return };
+            let Some(storage) = self.graph.kept.pop() else { return };
             self.release(storage);
         }
     }
@@ -704,7 +739,11 @@ impl<'p> Tape<'p> {
     /// needed any more.
     fn differentiate(&mut self, instance: &'p Instance<'p>, position: usize, needed: Reads, entry: &Entry<'p>) {
         let kernel = &instance.program.kernels[position];
-        entry.frame.filter(|&frame| !self.frames[frame].is_redeemed).into_iter().for_each(|frame| self.redeem(frame));
+        entry
+            .frame
+            .filter(|&frame| !self.graph.frames[frame].is_redeemed)
+            .into_iter()
+            .for_each(|frame| self.redeem(frame));
         let incoming = entry.gradients.iter().flatten().next().copied();
         let mut made = self.compute(kernel, needed, incoming);
         // What was computed with the rest and nobody asked for.
@@ -728,8 +767,8 @@ impl<'p> Tape<'p> {
         match entry.frame {
             None => self.forget(entry),
             Some(frame) => {
-                self.frames[frame].places -= 1;
-                if self.frames[frame].places == 0 {
+                self.graph.frames[frame].places -= 1;
+                if self.graph.frames[frame].places == 0 {
                     self.leave(frame);
                 }
             }
@@ -836,7 +875,7 @@ impl<'p> Tape<'p> {
 
     /// Gives back the arguments of a checkpoint, none of whose places is left.
     fn leave(&mut self, frame: usize) {
-        for argument in std::mem::take(&mut self.frames[frame].arguments) {
+        for argument in std::mem::take(&mut self.graph.frames[frame].arguments) {
             if argument.storage != Storage::GONE {
                 self.release(argument.storage);
             }
@@ -846,35 +885,39 @@ impl<'p> Tape<'p> {
     fn deliver(&mut self, to: Option<(Node, u8)>, gradient: Gradient, tensor: TensorId) {
         let Some((node, output)) = to else { return self.release(gradient.storage) };
         let (node, output) = (node as usize, usize::from(output));
-        if let Work::Kernel(instance, position, _) = self.entries[node].work
+        if let Work::Kernel(instance, position, _) = self.graph.entries[node].work
             && instance.program.kernels[position].is_taken_apart
         {
             let part = self.repeated(gradient.storage);
-            self.entries[node].gradients[output] = Some(gradient);
-            return self.entries[node].parts.push(part);
+            self.graph.entries[node].gradients[output] = Some(gradient);
+            return self.graph.entries[node].parts.push(part);
         }
-        let before = self.entries[node].gradients[output];
-        self.entries[node].gradients[output] = Some(self.sum(before, gradient, tensor));
+        let before = self.graph.entries[node].gradients[output];
+        self.graph.entries[node].gradients[output] = Some(self.sum(before, gradient, tensor));
     }
 
     /// Hands a gradient to a weight. When all of a backward pass are there, the first pass's is taken as it is, and what
     /// comes later is added to it in place (torch/csrc/autograd/functions/accumulate_grad.h).
-    fn accumulate(&mut self, weight: usize, gradient: Gradient, tensor: TensorId) {
-        let buffer = self.weights[weight].buffer.take();
+    fn accumulate(&mut self, number: usize, gradient: Gradient, tensor: TensorId) {
+        let buffer = self.weights[number].buffer.take();
         let sum = self.sum(buffer, gradient, tensor);
-        let of = &mut self.weights[weight];
-        of.awaited = of.awaited.saturating_sub(1);
-        if of.awaited > 0 {
-            of.buffer = Some(sum);
+        let awaited = self.graph.awaited.get_mut(number);
+        let is_last = awaited.is_none_or(|awaited| {
+            *awaited = awaited.saturating_sub(1);
+            *awaited == 0
+        });
+        let weight = &mut self.weights[number];
+        if !is_last {
+            weight.buffer = Some(sum);
             return;
         }
-        self.arrivals.push(weight);
-        if of.whole.is_none() && !self.gives_away {
-            of.whole = Some(sum);
+        self.arrivals.push(number);
+        if weight.whole.is_none() && !self.gives_away {
+            weight.whole = Some(sum);
         } else {
             self.release(sum.storage);
         }
-        self.complete.as_mut().into_iter().for_each(|complete| complete.insert(0, weight));
+        self.complete.as_mut().into_iter().for_each(|complete| complete.insert(0, number));
     }
 
     /// Takes the gradient of a weight away, as `zero_grad(set_to_none=True)` does.

@@ -45,6 +45,8 @@ pub struct Unsaid {
     pub has_bucket_views: bool,
     /// The number of the device among those that share the training.
     pub device: u32,
+    /// Which rank of a pipeline it is, from 0.
+    pub rank: u32,
 }
 
 /// A unit between others: the weights that are gathered together.
@@ -62,7 +64,8 @@ impl DataParallel {
     /// How a scenario's devices share the training.
     pub fn of(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
         let Scenario { recipe, cluster, .. } = scenario;
-        if cluster.gpus == 1 && cluster.engine == Engine::Torch {
+        let is_alone = cluster.gpus == 1 || cluster.group() == cluster.gpus;
+        if cluster.gpus == cluster.pipeline_parallel && is_alone && cluster.engine == Engine::Torch {
             return Ok(Self::Alone);
         }
         let has_other_axes =
