@@ -73,13 +73,13 @@ fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
     let address = Address::of_the_setting()?;
     let template = folder.join("index.html");
     let page = read(&template)?;
-    let program = program::divide(folder, built)?;
     desk::shrink(folder)?;
     let desk = desk::name_by_content(folder)?;
     let figures = figures::Figures::read(rendered, Path::new("src/figures"))?;
     let mut site = text::read(Path::new("src/pages"))?;
     let names: Vec<&str> = figures.all().iter().map(|(name, _)| *name).collect();
     text::check(&site, &names, &figures.sentences())?;
+    let program = program::divide(folder, built, &pages::parts(&site, &figures)?)?;
     text::explain(&mut site);
     text::link(&mut site)?;
     let places = text::Places::of(&site).with_figures(&site, &figures.all());

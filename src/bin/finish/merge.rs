@@ -1,7 +1,7 @@
-//! Merges small modules of the divided program. The division makes one for every set of parts that share something, and most
-//! hold a function or two: such a module takes less room than its request and its digest. A module is merged into one that
-//! all of its parts load as well, so that everything is still there when a part begins; other parts load a few bytes that
-//! they do not need.
+//! Merges modules of the divided program. The division makes one for every set of parts that share something, and most
+//! hold a function or two: such a module takes less room than its request and its digest. Modules are merged where all pages
+//! and parts together then load less. Each part loads the merged module in place of those that it had, so that everything is
+//! still there when it begins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,14 +12,14 @@ use wasm_encoder::{
     CodeSection, DataCountSection, DataSection, ElementSection, EntityType, FunctionSection, ImportSection, Module,
     NameMap, NameSection, TypeSection,
 };
-use wasmparser::{KnownCustom, Name, Parser, Payload};
+use wasmparser::{ElementItems, ElementKind, FunctionBody, KnownCustom, Name, Operator, Parser, Payload};
 
 use super::{Result, read_bytes, write};
 
-/// Modules with fewer bytes of code and data than this, before Binaryen makes them smaller, are merged. Of the powers of two
-/// from 128 to 4,096 it is the one with which the page that loads most, /workshop/, loads least: 239.8 kB beside a first
-/// look, 254 without merging. Other pages load 1 kB less with 1,024. Of 300 shared modules 75 are left.
-const SMALL: u64 = 2048;
+/// What a module takes beside what it holds, in bytes of code and data before Binaryen and Brotli make them smaller. Of 390
+/// shared modules 44 are left. It is the power of two with which readers load least: with 1,024 the page that loads most,
+/// /workshop/, loads 3 kB more; with 4,096 it loads 1 kB less, and what is fetched by a press up to 7 kB more.
+const MODULE: u64 = 2048;
 
 /// The modules of each part, by their names without an ending.
 pub type Parts = BTreeMap<String, Vec<String>>;
@@ -29,8 +29,9 @@ type Takers = BTreeMap<String, String>;
 
 type Merging<T> = std::result::Result<T, reencode::Error<String>>;
 
-/// Merges the small modules in `folder`: the files, the lists of the parts, and the script that fetches them.
-pub fn merge_small(folder: &Path, parts: &mut Parts, script: &str) -> Result<String> {
+/// Merges modules in `folder`: the files, the lists of the parts, and the script that fetches them. Each of the `pages`
+/// has these parts.
+pub fn merge(folder: &Path, parts: &mut Parts, pages: &[BTreeSet<String>], script: &str) -> Result<String> {
     let path = |name: &str| folder.join(format!("{name}.wasm"));
     let mut modules = BTreeMap::new();
     let shared = shared(parts);
@@ -39,9 +40,9 @@ pub fn merge_small(folder: &Path, parts: &mut Parts, script: &str) -> Result<Str
     }
     let mut sizes = BTreeMap::new();
     for (name, module) in &modules {
-        sizes.insert(name.clone(), size(module).map_err(|error| format!("{name}: {error}"))?);
+        sizes.insert(name.as_str(), size(module).map_err(|error| format!("{name}: {error}"))?);
     }
-    let takers = takers(shared, sizes);
+    let takers = takers(&shared, &sizes, &visits(parts, pages));
     for taker in takers.values().collect::<BTreeSet<_>>() {
         let taken = takers.iter().filter(|(_, by)| *by == taker).map(|(name, _)| name);
         let all: Vec<&[u8]> = [taker].into_iter().chain(taken).map(|name| modules[name].as_slice()).collect();
@@ -68,27 +69,61 @@ fn shared(parts: &Parts) -> BTreeMap<&str, BTreeSet<&str>> {
     loaded_by
 }
 
-/// Chooses which of the small modules is merged into which: the smallest first, each into the one that the fewest further
-/// parts load, among those that all of its own parts load.
-fn takers(mut loaded_by: BTreeMap<&str, BTreeSet<&str>>, mut sizes: BTreeMap<String, u64>) -> Takers {
-    let mut smallest_first: Vec<&str> = loaded_by.keys().copied().collect();
-    smallest_first.sort_by_key(|name| sizes[*name]);
-    let mut takers = Takers::new();
-    for name in smallest_first {
-        if sizes[name] >= SMALL {
-            continue;
-        }
-        let own = &loaded_by[name];
-        let wider = loaded_by.iter().filter(|(other, by)| **other != name && by.is_superset(own));
-        let Some((taker, _)) = wider.min_by_key(|(_, by)| by.len()) else { continue };
-        let taker = (*taker).to_owned();
-        let more = sizes[name];
-        sizes.entry(taker.clone()).and_modify(|size| *size += more);
-        takers.values_mut().filter(|by| *by == name).for_each(|by| by.clone_from(&taker));
-        takers.insert(name.to_owned(), taker);
-        loaded_by.remove(name);
+/// What is loaded together, over and over: what each page needs as it is read, and each part alone, as a frame with one
+/// figure and a press that asks for something do. Each has the parts that it needs.
+fn visits<'a>(parts: &'a Parts, pages: &'a [BTreeSet<String>]) -> Vec<BTreeSet<&'a str>> {
+    let of_pages = pages.iter().map(|page| page.iter().map(String::as_str).collect());
+    of_pages.chain(parts.keys().map(|part| BTreeSet::from([part.as_str()]))).collect()
+}
+
+/// A module with all that is merged into it.
+struct Group<'a> {
+    name: &'a str,
+    taken: Vec<&'a str>,
+    /// Which of the visits load it, a bit each; those behind the 128th do not count.
+    visits: u128,
+    size: u64,
+}
+
+impl Group<'_> {
+    /// How many bytes less all visits together load where this and another module are one; none where they load more.
+    fn saved(&self, other: &Self) -> Option<u64> {
+        let count = |visits: u128| u64::from(visits.count_ones());
+        let more = self.size * count(other.visits & !self.visits) + other.size * count(self.visits & !other.visits);
+        (MODULE * count(self.visits & other.visits)).checked_sub(more).filter(|saved| *saved > 0)
     }
-    takers
+}
+
+/// Chooses which of the modules are merged: those two of which visits save most, again and again.
+fn takers<'a>(
+    loaded_by: &BTreeMap<&'a str, BTreeSet<&str>>,
+    sizes: &BTreeMap<&str, u64>,
+    visits: &[BTreeSet<&str>],
+) -> Takers {
+    let loading = |by: &BTreeSet<&str>| {
+        let loads = (0..).zip(visits).filter(|(_, parts)| !by.is_disjoint(parts));
+        loads.filter_map(|(number, _)| 1u128.checked_shl(number)).sum()
+    };
+    let one = |(name, by): (&&'a str, &BTreeSet<&str>)| Group {
+        name,
+        taken: Vec::new(),
+        visits: loading(by),
+        size: sizes[name],
+    };
+    let mut groups: Vec<Group> = loaded_by.iter().map(one).collect();
+    loop {
+        let pairs = (0..groups.len()).flat_map(|late| (0..late).map(move |early| (early, late)));
+        let saving = pairs.filter_map(|(early, late)| Some((groups[early].saved(&groups[late])?, early, late)));
+        let Some((_, early, late)) = saving.max() else { break };
+        let Group { name, taken, visits, size } = groups.swap_remove(late);
+        let group = &mut groups[early];
+        group.taken.push(name);
+        group.taken.extend(taken);
+        group.visits |= visits;
+        group.size += size;
+    }
+    let taken = groups.iter().flat_map(|group| group.taken.iter().map(|taken| (taken, group.name)));
+    taken.map(|(name, taker)| ((*name).to_owned(), taker.to_owned())).collect()
 }
 
 /// The names in a list with those of the takers in place of what they took, each once and in its order.
@@ -142,13 +177,90 @@ fn size(module: &[u8]) -> Merging<u64> {
 }
 
 /// One module that does what several do. All they may import are memories, tables and globals; what they import by the
-/// same name is one thing. They export nothing: functions are reached by their place in the table.
+/// same name is one thing. They export nothing: functions are reached by their place in the table. What one of them
+/// reaches in another is called without this detour.
 fn merged(modules: &[&[u8]]) -> Merging<Vec<u8>> {
-    let mut sections = Sections::default();
+    let (mut outlines, mut functions, mut placed) = (Vec::new(), 0, BTreeMap::new());
     for module in modules {
-        sections.add(module)?;
+        let outline = Outline::of(module)?;
+        placed.extend(outline.placed.iter().map(|(place, function)| (*place, functions + function)));
+        functions += outline.functions;
+        outlines.push(outline);
+    }
+    let mut sections = Sections::default();
+    for (module, outline) in modules.iter().zip(&outlines) {
+        let here = |(function, place): (&u32, &i32)| Some((*function, *placed.get(place)?));
+        sections.add(module, outline.detours.iter().filter_map(here).collect())?;
     }
     Ok(sections.finish())
+}
+
+/// What a module says of its functions, each by its number there.
+#[derive(Default)]
+struct Outline {
+    functions: u32,
+    /// The functions that stand in the table, by their places.
+    placed: BTreeMap<i32, u32>,
+    /// The functions that do nothing but call what stands at a place of the table: by one the division reaches a function of
+    /// another module (`generate_indirect_shim` in src/emit.rs of `wasm_split_cli_support` 0.2.4).
+    detours: BTreeMap<u32, i32>,
+}
+
+impl Outline {
+    fn of(module: &[u8]) -> Merging<Self> {
+        let mut outline = Self::default();
+        let (mut types, mut bodies) = (Vec::new(), 0);
+        for payload in Parser::new(0).parse_all(module) {
+            match payload? {
+                Payload::FunctionSection(section) => {
+                    outline.functions = section.count();
+                    types = section.into_iter().collect::<std::result::Result<_, _>>()?;
+                }
+                Payload::ElementSection(section) => {
+                    for element in section {
+                        let element = element?;
+                        let (ElementKind::Active { offset_expr, .. }, ElementItems::Functions(functions)) =
+                            (element.kind, element.items)
+                        else {
+                            continue;
+                        };
+                        let Operator::I32Const { value } = offset_expr.get_operators_reader().read()? else { continue };
+                        for (place, function) in (value..).zip(functions) {
+                            outline.placed.insert(place, function?);
+                        }
+                    }
+                }
+                Payload::CodeSectionEntry(body) => {
+                    let of_type = types.get(bodies as usize).copied();
+                    outline.detours.extend(detour(&body, of_type)?.map(|place| (bodies, place)));
+                    bodies += 1;
+                }
+                _ => {}
+            }
+        }
+        Ok(outline)
+    }
+}
+
+/// The place in the table that a function of this type calls with all that it is given, where it does nothing else.
+fn detour(body: &FunctionBody, of_type: Option<u32>) -> Merging<Option<i32>> {
+    if body.get_locals_reader()?.get_count() != 0 {
+        return Ok(None);
+    }
+    let mut operators = body.get_operators_reader()?;
+    let (mut given, mut place) = (0, None);
+    while !operators.eof() {
+        match (operators.read()?, place) {
+            (Operator::LocalGet { local_index }, None) if local_index == given => given += 1,
+            (Operator::I32Const { value }, None) => place = Some(value),
+            (Operator::CallIndirect { type_index, table_index: 0 }, Some(_)) if Some(type_index) == of_type => {
+                let is_all = matches!(operators.read()?, Operator::End) && operators.eof();
+                return Ok(place.filter(|_| is_all));
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok(None)
 }
 
 /// The sections of the merged module.
@@ -175,6 +287,8 @@ struct Numbers {
     memories: Vec<u32>,
     tables: Vec<u32>,
     globals: Vec<u32>,
+    /// The functions of the merged module that stand in the place of some of this one’s.
+    direct: BTreeMap<u32, u32>,
 }
 
 impl Reencode for Numbers {
@@ -185,7 +299,7 @@ impl Reencode for Numbers {
     }
 
     fn function_index(&mut self, index: u32) -> Merging<u32> {
-        Ok(self.functions + index)
+        Ok(self.direct.get(&index).copied().unwrap_or(self.functions + index))
     }
 
     fn element_index(&mut self, index: u32) -> Merging<u32> {
@@ -215,12 +329,13 @@ fn imported(all: &[u32], index: u32) -> Merging<u32> {
 }
 
 impl Sections {
-    fn add(&mut self, module: &[u8]) -> Merging<()> {
+    fn add(&mut self, module: &[u8], direct: BTreeMap<u32, u32>) -> Merging<()> {
         let mut numbers = Numbers {
             types: self.types.len(),
             functions: self.functions.len(),
             elements: self.elements.len(),
             data: self.data.len(),
+            direct,
             ..Numbers::default()
         };
         for payload in Parser::new(0).parse_all(module) {
@@ -358,32 +473,36 @@ mod tests {
         module.finish()
     }
 
+    fn chosen<const N: usize>(parts: &Parts, pages: &[BTreeSet<String>], sizes: [(&str, u64); N]) -> Takers {
+        takers(&shared(parts), &sizes.into(), &visits(parts, pages))
+    }
+
+    fn to(pairs: &[(&str, &str)]) -> Takers {
+        pairs.iter().map(|&(from, to)| (from.to_owned(), to.to_owned())).collect()
+    }
+
     #[test]
-    fn a_small_module_goes_to_the_one_with_the_fewest_further_parts_among_those_all_its_parts_load() {
+    fn modules_are_merged_where_no_visit_loads_more_for_it_or_little() {
         let parts = parts([
             ("a", &["chunk_1", "chunk_2", "chunk_3", "split_a"]),
-            ("b", &["chunk_1", "chunk_2", "chunk_3", "chunk_4"]),
-            ("c", &["chunk_1", "chunk_2", "chunk_4"]),
-            ("d", &["chunk_1"]),
+            ("b", &["chunk_1", "chunk_2", "split_b"]),
+            ("c", &["chunk_3", "split_c"]),
         ]);
-        let sizes = |small: [u64; 4]| -> BTreeMap<_, _> {
-            ["chunk_1", "chunk_2", "chunk_3", "chunk_4"].map(str::to_owned).into_iter().zip(small).collect()
-        };
-        let to = |pairs: &[(&str, &str)]| -> Takers {
-            pairs.iter().map(|&(from, to)| (from.to_owned(), to.to_owned())).collect()
-        };
-        // Both small ones are needed by two parts of the three that load chunk_2; four load chunk_1.
-        assert_eq!(
-            takers(shared(&parts), sizes([SMALL, SMALL, 1, 2])),
-            to(&[("chunk_3", "chunk_2"), ("chunk_4", "chunk_2")])
-        );
-        // One that took others and is still small is merged with them.
-        assert_eq!(
-            takers(shared(&parts), sizes([SMALL, 3, 1, 2])),
-            to(&[("chunk_2", "chunk_1"), ("chunk_3", "chunk_1"), ("chunk_4", "chunk_1")])
-        );
-        // No other module is loaded by all four.
-        assert_eq!(takers(shared(&parts), sizes([1, SMALL, SMALL, SMALL])), Takers::new());
+        // The same parts load the first two. The third would bring them to c, and itself to b.
+        let large = [("chunk_1", 9 * MODULE), ("chunk_2", MODULE), ("chunk_3", MODULE)];
+        assert_eq!(chosen(&parts, &[], large), to(&[("chunk_2", "chunk_1")]));
+        let small = [("chunk_1", MODULE / 4), ("chunk_2", MODULE / 8), ("chunk_3", MODULE / 4)];
+        assert_eq!(chosen(&parts, &[], small), to(&[("chunk_2", "chunk_1"), ("chunk_3", "chunk_1")]));
+    }
+
+    #[test]
+    fn what_pages_load_together_counts_as_often_as_there_are_such_pages() {
+        let parts = parts([("a", &["chunk_1"]), ("b", &["chunk_1", "chunk_2"]), ("c", &["chunk_2"])]);
+        let sizes = [("chunk_1", MODULE), ("chunk_2", MODULE)];
+        let page: BTreeSet<String> = named(["a", "c"]).into_iter().collect();
+        assert_eq!(chosen(&parts, &[], sizes), Takers::new());
+        assert_eq!(chosen(&parts, &[page.clone()], sizes), Takers::new());
+        assert_eq!(chosen(&parts, &[page.clone(), page], sizes), to(&[("chunk_2", "chunk_1")]));
     }
 
     #[test]
@@ -438,6 +557,49 @@ mod tests {
         assert_eq!(placed, [0, 1, 2]);
         assert_eq!(data, [b"first".as_slice(), b"second", b"third"]);
         assert_eq!(names, [(0, "first"), (1, "second"), (2, "third")]);
+    }
+
+    /// A module with two functions of one parameter. The first calls the second, and the second what stands at `place`.
+    fn reaching(place: i32) -> Vec<u8> {
+        let mut types = TypeSection::new();
+        types.ty().function([ValType::I32], []);
+        let mut imports = ImportSection::new();
+        let table =
+            TableType { element_type: RefType::FUNCREF, minimum: 9, maximum: None, table64: false, shared: false };
+        imports.import("main", "table", EntityType::Table(table));
+        let mut functions = FunctionSection::new();
+        functions.function(0).function(0);
+        let mut elements = ElementSection::new();
+        elements.active(Some(0), &ConstExpr::i32_const(1), Elements::Functions([0].as_slice().into()));
+        let mut code = CodeSection::new();
+        let (mut caller, mut detour) = (Function::new([]), Function::new([]));
+        caller.instructions().i32_const(7).call(1).end();
+        detour.instructions().local_get(0).i32_const(place).call_indirect(0, 0).end();
+        code.function(&caller).function(&detour);
+        let mut module = Module::new();
+        module.section(&types).section(&imports).section(&functions).section(&elements).section(&code);
+        module.finish()
+    }
+
+    #[test]
+    fn what_is_merged_with_its_caller_is_called_without_the_table() {
+        for (place, called) in [(1, 0), (2, 1)] {
+            let merged = merged(&[&reaching(place)]).expect("it can be merged");
+            Validator::new().validate_all(&merged).expect("it is valid");
+            let bodies =
+                Parser::new(0).parse_all(&merged).filter_map(|payload| match payload.expect("it can be read") {
+                    Payload::CodeSectionEntry(body) => Some(body),
+                    _ => None,
+                });
+            let operators = bodies.flat_map(|body| body.get_operators_reader().expect("operators"));
+            let calls: Vec<u32> = operators
+                .filter_map(|operator| match operator.expect("an operator") {
+                    Operator::Call { function_index } => Some(function_index),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(calls, [called], "what stands at {place}");
+        }
     }
 
     #[test]

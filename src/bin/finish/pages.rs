@@ -1,7 +1,7 @@
 //! The pages of the site: each is the template that Trunk has put together, `index.html`, with its own text, contents
 //! and ways to the others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::{fs, iter};
 
@@ -236,6 +236,17 @@ fn places(pages: &[Page], places: &Places) -> Value {
 
 /// The part of the program that has the sentences, as `src/sentences/mod.rs` names it.
 const SENTENCES: &str = "sentences";
+
+/// The parts of the program that each page needs as it is read.
+pub fn parts(pages: &[Page], figures: &Figures) -> Result<Vec<BTreeSet<String>>> {
+    let of = |page: &Page| {
+        let names = page.sections.iter().flat_map(|section| &section.figures);
+        let has_sentences = page.sections.iter().any(|section| !section.sentences.is_empty());
+        let told = has_sentences.then_some(SENTENCES);
+        names.map(|name| figures.part(name)).chain(told.map(Ok)).map(|part| Ok(part?.to_owned())).collect()
+    };
+    pages.iter().map(of).collect()
+}
 
 /// The part of the program that has each figure of a page, and the files of each part, that of the sentences among them
 /// where the page has some.

@@ -1,12 +1,12 @@
 //! Divides the page's program at its parts, which Leptos' `wasm_split` marks (src/figures/mod.rs): a first module with
-//! the frame of a page, a module for each part, and modules with what several parts need, the small ones merged. Trunk
+//! the frame of a page, a module for each part, and modules with what several parts need, merged to fewer. Trunk
 //! knows of one module, so that what it made is put aside: here the linked program is divided, wasm-bindgen takes the
 //! first module, and Binaryen takes each.
 //!
 //! All files lie in one folder that is named by what they hold: within it they call each other by plain names, and a
 //! browser may keep each for ever.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use wasm_split_cli_support::{Options, transform};
 
 use super::digest::{sha256, short};
 use super::imports::shortened;
-use super::merge::merge_small;
+use super::merge::merge;
 use super::{Result, minify, paths, read, read_bytes, write};
 
 /// What Cargo and Trunk call the program.
@@ -65,8 +65,9 @@ impl Program {
     }
 }
 
-/// Divides the program that lies linked in `built`, into a folder inside the page's folder.
-pub fn divide(page: &Path, built: &Path) -> Result<Program> {
+/// Divides the program that lies linked in `built`, into a folder inside the page's folder. Each of the pages has the
+/// parts of one set.
+pub fn divide(page: &Path, built: &Path, pages: &[BTreeSet<String>]) -> Result<Program> {
     remove_undivided(page)?;
     let linked = read_bytes(&built.join(format!("wasm32-unknown-unknown/release/{NAME}.wasm")))?;
     let work = page.join(".program");
@@ -84,7 +85,7 @@ pub fn divide(page: &Path, built: &Path) -> Result<Program> {
     let bound = work.join(format!("{STEM}_bg.wasm"));
     shorten_imports(&bound, &work.join(format!("{STEM}.js")))?;
     let mut lists = divided.prefetch_map.into_iter().collect();
-    let loader = merge_small(&work, &mut lists, &read(&work.join(LOADER))?)?;
+    let loader = merge(&work, &mut lists, pages, &read(&work.join(LOADER))?)?;
     let modules: Vec<_> = paths(&work)?.into_iter().filter(|file| is_module(file)).collect();
     optimize(&modules)?;
     let bindings = format!("{STEM}.js");

@@ -77,10 +77,25 @@ fn joined(drawing: &str) -> String {
             joined += &format!("<path {look}{}d=\"", if is_curve { dashes(look) } else { String::new() });
             open = Some((look, is_curve));
         }
-        joined.push('M');
-        joined += points;
+        joined += &stepped(points);
     }
     joined + if open.is_some() { END } else { "" }
+}
+
+/// Points as data of a path: the first one’s place, then the way from each to the next, which has fewer digits.
+fn stepped(points: &str) -> String {
+    let place = |point: &str| {
+        let (x, y) = point.split_once(',')?;
+        Some((x.parse::<i32>().ok()?, y.parse::<i32>().ok()?))
+    };
+    let places: Vec<_> = points.split(' ').filter_map(place).collect();
+    let way = |two: &[(i32, i32)]| match two {
+        [(x, y), (to_x, to_y)] => format!("{},{}", to_x - x, to_y - y),
+        _ => String::new(),
+    };
+    let ways: Vec<String> = places.windows(2).map(way).collect();
+    let first = points.split(' ').next().unwrap_or_default();
+    format!("M{first}l{}", ways.join(" ")).replace(",-", "-").replace(" -", "-")
 }
 
 /// How a path ends.
@@ -107,7 +122,7 @@ mod tests {
         };
         let drawing = line(6, "1,1 2,2 3,1") + &line(6, "3,3 4,4") + &line(6, "5,5 6,6") + "<rect/>\n";
         let expected =
-            path(6, "stroke-dasharray=\"7 4\" ", "M1,1 2,2 3,1") + &path(6, "", "M3,3 4,4M5,5 6,6") + "<rect/>\n";
-        assert_eq!(joined(&(drawing + &line(9, "7,7 8,8 9,7"))), expected + &path(9, "", "M7,7 8,8 9,7"));
+            path(6, "stroke-dasharray=\"7 4\" ", "M1,1l1,1 1-1") + &path(6, "", "M3,3l1,1M5,5l1,1") + "<rect/>\n";
+        assert_eq!(joined(&(drawing + &line(9, "7,7 8,8 9,7"))), expected + &path(9, "", "M7,7l1,1 1-1"));
     }
 }
