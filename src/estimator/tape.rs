@@ -10,7 +10,6 @@ use super::models::Model;
 use super::scenario::Scenario;
 use super::search;
 use super::step::{Depth, Steps, Trace, play};
-use super::units::Width;
 
 pub use super::counters::{Alive, OutOfMemory, Peak, Replayed};
 pub use super::engines::Unsaid;
@@ -102,7 +101,7 @@ impl Played<'_> {
 
     /// What the allocator is asked, in order, with the bytes that are asked for; what has no bytes is left out.
     pub fn requests(&self) -> impl Iterator<Item = Request> {
-        let widths = self.program.model.widths.with(Width::Batch, self.program.batch);
+        let widths = self.program.model.widths.at(self.program.batch);
         let registry = &self.trace.registry;
         let mut numbers = vec![0; self.trace.storages];
         let mut count = 0;

@@ -3,6 +3,7 @@
 
 mod acts;
 mod adapters;
+mod checkpoints;
 mod data_parallel;
 mod optimizers;
 mod quantized;
@@ -12,10 +13,10 @@ pub use data_parallel::{DataParallel, Place as UnitPlace, Unsaid};
 pub use optimizers::{Optimizer, Update};
 
 use crate::estimator::choice::{
-    Adapter, AdapterTargets, AdapterType, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method, Offload, Precision,
-    Recomputation, TaskKind, Unquantized,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method,
+    Offload, PaddedAttention, Precision, Recomputation, TaskKind, Unquantized,
 };
-use crate::estimator::models::{Block, Call, Model, NotCounted, network};
+use crate::estimator::models::{Block, Call, Collation, Model, NotCounted, network};
 use crate::estimator::operators::{Form, Place, Types};
 use crate::estimator::scenario::{Recipe, Scenario};
 use crate::estimator::units::{DType, Shape, Width};
@@ -25,8 +26,6 @@ use crate::estimator::units::{DType, Shape, Width};
 pub struct Plan {
     /// In what types it computes.
     pub types: Types,
-    /// Whether the backward pass computes each layer again (`torch.utils.checkpoint`, not reentrant).
-    pub has_checkpoints: bool,
     /// How many micro-batches come before an optimizer step.
     pub micro_batches: u32,
     /// Whether each thread that multiplies keeps the workspaces of cuBLAS and cuBLASLt, as before PyTorch 2.15.
@@ -40,11 +39,14 @@ pub struct Plan {
 /// The model of a scenario as its training program runs it, and that program.
 pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<(Model, Plan), NotCounted> {
     refused(scenario).map_or(Ok(()), Err)?;
+    let scenario = &scenario.at_longest();
     let recipe = &scenario.recipe;
+    let collation = collation(scenario);
     let dtype = weight_dtype(recipe);
     let call = Call {
         sequence: recipe.sequence,
-        has_several_sequences: recipe.batch > 1,
+        has_several_sequences: recipe.batch > 1 && !matches!(collation, Collation::Flattened(_)),
+        collation,
         dtype,
         is_widened: recipe.adapter == Adapter::Qlora && recipe.unquantized == Unquantized::Full,
         attention: recipe.attention,
@@ -61,8 +63,8 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<(Model, Plan), Not
     if is_frozen {
         adapters::adapt(&mut model, recipe);
     }
-    let has_checkpoints = recipe.recomputation == Recomputation::Full;
-    if has_checkpoints && is_frozen {
+    checkpoints::recompute(&mut model, recipe);
+    if recipe.recomputation != Recomputation::None && is_frozen {
         // Without it checkpoints of a frozen model would have nothing to derive (`enable_input_require_grads` of
         // transformers makes what comes out of the embedding's class a leaf).
         let embedded = model.opening.applications.iter_mut();
@@ -92,7 +94,6 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<(Model, Plan), Not
             },
             autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half),
         },
-        has_checkpoints,
         micro_batches: recipe.micro_batches,
         keeps_workspaces: kept_workspace > 0,
         optimizer: Optimizer::of(recipe.optimizer, recipe.step)?,
@@ -116,31 +117,51 @@ const fn cublas_workspace(capability: u32) -> u64 {
     if capability >= 90 { 32 << 20 } else { (4096 * 2 + 16 * 8) << 10 }
 }
 
+/// How sequences become a micro-batch. Rows that documents fill have as many of them as documents of the median length do.
+fn collation(scenario: &Scenario) -> Collation {
+    match scenario.lengths.batching {
+        Batching::Equal => Collation::Equal,
+        Batching::Padded | Batching::Bucketed if takes_padding_out(scenario) => Collation::Unpadded,
+        Batching::Padded | Batching::Bucketed => Collation::Padded,
+        Batching::Flattened => Collation::Flattened(1),
+        Batching::Packed => Collation::Flattened(scenario.recipe.sequence.div_ceil(scenario.lengths.median.max(1))),
+    }
+}
+
+/// Whether attention takes padding out, which eager attention never does.
+fn takes_padding_out(scenario: &Scenario) -> bool {
+    (scenario.lengths.attention, scenario.recipe.attention) == (PaddedAttention::Unpadded, AttentionKernel::Flash)
+}
+
 /// What of a scenario is not played yet, the first thing that is.
 fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let Scenario { recipe, cluster, .. } = scenario;
     let is_adapted = recipe.adapter != Adapter::None && recipe.targets == AdapterTargets::All;
-    let is_adam = recipe.optimizer == crate::estimator::choice::Optimizer::AdamW;
+    use crate::estimator::choice::Optimizer as Chosen;
+    let is_whole = matches!(recipe.optimizer, Chosen::AdamW | Chosen::Sgd | Chosen::Momentum);
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
     let precision = matches!(recipe.precision, Precision::PureBf16 | Precision::Autocast | Precision::Fp32)
         || recipe.precision == Precision::Mixed && cluster.gpus > 1;
     let is_encoder = matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
     let is_loss = is_encoder || recipe.loss == LossHead::Plain;
+    let is_of_layers = matches!(
+        recipe.recomputation,
+        Recomputation::None | Recomputation::Full | Recomputation::KthLayer | Recomputation::Block
+    );
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
         (cluster.engine != Engine::Torch, NotCounted::Engine),
         (scenario.task.kind != TaskKind::Train, NotCounted::Task),
-        (scenario.lengths.batching != Batching::Equal, NotCounted::Lengths),
         (scenario.outside.is_on(), NotCounted::Outside),
         (recipe.offload != Offload::None, NotCounted::Offload),
         (!precision, NotCounted::Precision),
         (recipe.fp8 != Fp8::Off, NotCounted::Fp8),
         (recipe.kernels != Kernels::Eager, NotCounted::Kernels),
-        (!matches!(recipe.recomputation, Recomputation::None | Recomputation::Full), NotCounted::Recomputation),
+        (!is_of_layers, NotCounted::Recomputation),
         (!is_loss || recipe.logits == Logits::KeptFull, NotCounted::Loss),
         (is_encoder && recipe.adapter != Adapter::None, NotCounted::AdaptersOfEncoders),
         (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),
-        (scenario.model.experts.count > 0 && !is_adam, NotCounted::OptimizerOfExperts),
+        (scenario.model.experts.count > 0 && !is_whole, NotCounted::OptimizerOfExperts),
         (adapts_experts && recipe.adapter_dropout.is_on(), NotCounted::AdaptedExperts),
     ];
     refused.into_iter().find(|(is_refused, _)| *is_refused).map(|(_, reason)| reason)

@@ -73,8 +73,8 @@ impl<'r> Lowering<'r> {
             };
             kernels[last_use.unwrap_or(last)].drops.push(local);
         }
-        kernels[last].drops.extend(owns.iter().map(|value| self.values[usize::from(value.0)]));
         self.values.extend(results);
+        kernels[last].drops.extend(owns.iter().map(|value| self.values[usize::from(value.0)]));
     }
 
     /// The program, its weights in the order of `declared` places.

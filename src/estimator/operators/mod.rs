@@ -5,6 +5,7 @@
 mod activation;
 mod application;
 mod attention;
+mod collated;
 mod embedding;
 mod experts;
 mod kernel;
@@ -20,6 +21,7 @@ mod size;
 mod tensor;
 
 pub use application::Application;
+pub use attention::Masking;
 pub use experts::{Routing, Stack};
 pub use kernel::{
     ASIDES, Added, Conversion, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, Weight,
@@ -65,12 +67,16 @@ pub enum Operator {
     CausalMask { embedded: Value, has_window: bool },
     /// The mask that says for each pair whether it counts.
     BooleanMask,
+    /// The mask that a mask of tokens makes of every pair: `is_added` where as numbers that are added to scores.
+    PaddingMask { mask: Value, embedded: Value, is_added: bool },
     /// Root-mean-square norm, spelt out in operations as in transformers.
     RmsNorm { x: Value, width: Shape, weighting: Weighting },
     /// The bias on scores for each distance, for heads whose number is a power of two.
     Alibi,
     /// A mask as booleans.
     AsBooleans { mask: Value },
+    /// Layer norm with a weight alone, spelt out in operations in fp32.
+    CenteredNorm { x: Value, width: Shape },
     /// Layer norm with a weight alone.
     UnbiasedLayerNorm { x: Value, width: Shape },
     /// Layer norm with weight and bias, one kernel.
@@ -105,9 +111,12 @@ pub enum Operator {
     SharedKeys { x: Value, shared: Value, heads: Shape, first: Shape, whole: Shape },
     /// `scaled_dot_product_attention`.
     Sdpa { q: Value, k: Value, v: Value, layout: HeadLayout },
-    /// The same with a mask that says for each pair whether it counts, which flash attention does not take;
-    /// `pads_mask` where the tokens of a sequence are no multiple of 8.
-    MaskedSdpa { q: Value, k: Value, v: Value, mask: Value, layout: HeadLayout, pads_mask: bool },
+    /// The same with a mask that says for each pair whether it counts, which flash attention does not take.
+    MaskedSdpa { q: Value, k: Value, v: Value, mask: Value, layout: HeadLayout, masking: Masking },
+    /// The same over documents that stand one behind the other.
+    DocumentAttention { q: Value, k: Value, v: Value, layout: HeadLayout },
+    /// The same over sequences whose padding is taken out before and put back behind it.
+    UnpaddedAttention { q: Value, k: Value, v: Value, layout: HeadLayout },
     /// Attention with scores and softmax in full; two results, the output and the weights.
     EagerAttention { q: Value, k: Value, v: Value, mask: Option<Value>, layout: HeadLayout },
     /// Attention with scores that are divided in place, and a softmax in the type of the hidden state; two results.
@@ -208,7 +217,10 @@ impl Operator {
                 "transformers 5.23.0, modeling_gptj.py GPTJAttention.forward"
             }
             Self::RotaryPairs { .. } => "transformers 5.23.0, modeling_gptj.py apply_rotary_pos_emb",
-            Self::CausalMask { .. } | Self::BooleanMask => "transformers 5.23.0, masking_utils.py create_causal_mask",
+            Self::CausalMask { .. } | Self::BooleanMask | Self::PaddingMask { .. } => {
+                "transformers 5.23.0, masking_utils.py create_causal_mask"
+            }
+            Self::CenteredNorm { .. } => "transformers 5.23.0, modeling_cohere.py CohereLayerNorm.forward",
             Self::RmsNorm { .. } => "transformers 5.23.0, modeling_llama.py LlamaRMSNorm.forward",
             Self::Alibi | Self::BiasedAttention { .. } => "transformers 5.23.0, modeling_mpt.py",
             Self::AsBooleans { .. } => "transformers 5.23.0, modeling_mpt.py MptModel.forward",
@@ -224,6 +236,8 @@ impl Operator {
             Self::Rotary { .. } => "transformers 5.23.0, modeling_llama.py apply_rotary_pos_emb",
             Self::ScoresInPlace { .. } => "transformers 5.23.0, modeling_falcon.py FalconAttention.forward",
             Self::Sdpa { .. } | Self::MaskedSdpa { .. } => "PyTorch 2.15, flash_api.cpp and mem_eff_attention",
+            Self::UnpaddedAttention { .. } => "transformers 5.23.0, modeling_flash_attention_utils.py _upad_input",
+            Self::DocumentAttention { .. } => "PyTorch 2.15, torch/nn/attention/varlen.py and flash_api.cpp",
             Self::SplitAt { .. } => "PyTorch 2.15, derivatives.yaml split_with_sizes",
             Self::Concat { .. } => "PyTorch 2.15, derivatives.yaml cat",
             Self::ComplexTable { .. } => {
@@ -265,6 +279,7 @@ impl Operator {
             | Self::Router { x, .. }
             | Self::CausalMask { embedded: x, .. }
             | Self::RmsNorm { x, .. }
+            | Self::CenteredNorm { x, .. }
             | Self::LayerNorm { x, .. }
             | Self::UnbiasedLayerNorm { x, .. }
             | Self::AsBooleans { mask: x }
@@ -292,6 +307,7 @@ impl Operator {
             | Self::To { x, .. } => vec![x],
             Self::SinusoidRows { positions: x, like: y, .. }
             | Self::RotaryPairs { x, rows: y }
+            | Self::PaddingMask { mask: x, embedded: y, .. }
             | Self::Multiply { x, y }
             | Self::Concat { x, y, .. }
             | Self::SharedKeys { x, shared: y, .. }
@@ -300,7 +316,10 @@ impl Operator {
             | Self::AddToEach { x, y, .. }
             | Self::CastLike { x, like: y }
             | Self::CrossEntropy { logits: x, labels: y, .. } => vec![x, y],
-            Self::Rotary { x: q, cos: k, sin: v } | Self::Sdpa { q, k, v, .. } => vec![q, k, v],
+            Self::Rotary { x: q, cos: k, sin: v }
+            | Self::Sdpa { q, k, v, .. }
+            | Self::DocumentAttention { q, k, v, .. }
+            | Self::UnpaddedAttention { q, k, v, .. } => vec![q, k, v],
             Self::EagerAttention { q, k, v, mask, .. } => [q, k, v].into_iter().chain(mask).collect(),
             Self::ScoresInFp32 { q, k, v, mask, .. } | Self::MaskedSdpa { q, k, v, mask, .. } => vec![q, k, v, mask],
             Self::ComplexRotary { q, k, table, .. } => vec![q, k, table],
@@ -344,7 +363,11 @@ impl Operator {
             }
             Self::RotaryPairs { x, rows } => rotary::in_pairs(to, to.slot(x), to.slot(rows)),
             Self::BooleanMask => attention::boolean_mask(to, false),
+            Self::PaddingMask { mask, embedded, is_added } => {
+                collated::mask_of_padding(to, to.slot(mask), to.slot(embedded), is_added)
+            }
             Self::CausalMask { embedded, has_window } => attention::causal_mask(to, to.slot(embedded), has_window),
+            Self::CenteredNorm { x, width } => norm::centered(to, to.slot(x), width),
             Self::RmsNorm { x, width, weighting } => norm::rms_norm(to, to.slot(x), width, weighting),
             Self::PositionBuffer => embedding::position_buffer(to),
             Self::PositionsOfIds { ids, is_one_sequence } => {
@@ -391,8 +414,14 @@ impl Operator {
                 let [q, k, v, mask, bias] = [q, k, v, mask, bias].map(|x| to.slot(x));
                 return attention::eager(to, [q, k, v], Some(mask), Some(bias), layout).into();
             }
-            Self::MaskedSdpa { q, k, v, mask, layout, pads_mask } => {
-                attention::masked_sdpa(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout, pads_mask)
+            Self::MaskedSdpa { q, k, v, mask, layout, masking } => {
+                attention::masked_sdpa(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout, masking)
+            }
+            Self::DocumentAttention { q, k, v, layout } => {
+                collated::documents(to, [q, k, v].map(|x| to.slot(x)), layout)
+            }
+            Self::UnpaddedAttention { q, k, v, layout } => {
+                collated::unpadded(to, [q, k, v].map(|x| to.slot(x)), layout)
             }
             Self::ScoresInPlace { q, k, v, mask, hidden, layout } => {
                 let dtype = to.form(to.slot(hidden)).dtype;

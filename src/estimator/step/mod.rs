@@ -102,6 +102,8 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let one = own(Place::Loss, Part::Gradient, Size::Bytes(model.loss.bytes()), source);
     let libraries = [CUBLAS, CUBLASLT].map(|size| own(Place::Libraries, Part::Workspace, size, source));
     let labels = model.labels.map(|form| own(Place::Batch, Part::Labels, Size::Of(form), source));
+    let beside: Vec<_> =
+        model.beside.iter().map(|(place, form)| own(*place, Part::Ids, Size::Of(*form), source)).collect();
     let constants = model.constants.iter();
     let constants: Vec<_> = constants.map(|tensor| own(tensor.place, tensor.part, tensor.size, source)).collect();
     let count = stages.iter().flat_map(|stage| &stage.instances).map(|instance| instance.weights.len()).sum();
@@ -130,6 +132,8 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     play.tape.mark(Moment::Loaded);
     let ids = Value { storage: play.tape.allocate(ids), node: None };
     let labels = labels.map_or(ids, |labels| Value { storage: play.tape.allocate(labels), node: None });
+    let beside = beside.into_iter().map(|tensor| Value { storage: play.tape.allocate(tensor), node: None });
+    let batch: Vec<_> = [ids].into_iter().chain(beside).collect();
     let is_steady = steps == Steps::Steady;
     if plan.keeps_workspaces {
         play.keep_workspaces(&libraries, is_steady);
@@ -140,7 +144,7 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let count = if let Steps::First(count) = steps { count } else { 1 };
     for step in 0..count {
         for _ in 0..plan.micro_batches.min(depth.micro_batches()) {
-            play.micro_batch([ids, labels], one);
+            play.micro_batch(&batch, labels, one);
         }
         play.tape.mark(Moment::Update);
         play.update(is_steady || step > 0, false);
@@ -347,7 +351,8 @@ impl<'p> Play<'p> {
     /// Has threads keep the workspaces of libraries. In a steady step they have taken those that they ever take.
     fn keep_workspaces(&mut self, libraries: &[TensorId], is_steady: bool) {
         let stages = self.stages;
-        let has_checkpoints = self.plan.has_checkpoints;
+        let mut instances = stages.iter().flat_map(|stage| &stage.instances);
+        let has_checkpoints = instances.any(|instance| instance.program.is_recomputed);
         let kept = libraries.iter().map(|&tensor| {
             let kernels = || {
                 let instances = stages.iter().flat_map(|stage| &stage.instances);
@@ -483,12 +488,12 @@ impl<'p> Play<'p> {
     }
 
     /// One micro-batch: forward, loss, backward.
-    fn micro_batch(&mut self, [ids, labels]: [Value; 2], one: TensorId) {
+    fn micro_batch(&mut self, batch: &[Value], labels: Value, one: TensorId) {
         let [first, between @ .., last] = self.stages else { return };
         self.tape.mark(Moment::Forward);
         self.release_results();
         self.hook(Scope::Root, Hook::BeforeForward);
-        let begun = self.tape.run(&first.instances[0], &[ids]);
+        let begun = self.tape.run(&first.instances[0], batch);
         let (shared, names) = begun[1..].split_at(self.model.shared);
         let mut x = begun[0];
         // What the model's function keeps of a layer until the next one is done.
@@ -500,7 +505,7 @@ impl<'p> Play<'p> {
                 self.hook(scope, Hook::BeforeForward);
                 self.hook_on_the_way_back(scope, Hook::AfterBackward);
                 let arguments = [&[x], shared].concat();
-                let results = if self.plan.has_checkpoints {
+                let results = if instance.program.is_recomputed {
                     self.tape.checkpoint(instance, &arguments)
                 } else {
                     self.tape.run(instance, &arguments)
