@@ -90,6 +90,8 @@ OWN = {
     "gpt-j-6b": "hidden=4096&layers=28&heads=16&kv=16&head_dim=256&ffn=16384&vocab=50400&tied=off&mlp=gelu-tanh&norms=1&parallel=on&position=rotary-part",
     "opt-1.3b": "hidden=2048&layers=24&heads=32&kv=32&head_dim=64&ffn=8192&vocab=50272&mlp=relu&position=learned&positions=2050",
     "starcoder2-7b": "hidden=4608&layers=32&heads=36&kv=4&head_dim=128&ffn=18432&vocab=49152&position=rotary",
+    "stablelm-2-1.6b": "hidden=2048&layers=24&heads=32&kv=32&head_dim=64&ffn=5632&vocab=100352&tied=off&mlp=gated&norm=layernorm&bias=qkv&position=rotary-part",
+    "command-r-v01": "hidden=8192&layers=40&heads=64&kv=64&head_dim=128&ffn=22528&vocab=256000&tied=on&mlp=gated&norm=layernorm-fp32&norms=1&parallel=on&bias=none&position=rotary",
     "roberta-base": "hidden=768&layers=12&heads=12&kv=12&head_dim=64&ffn=3072&vocab=50265&softmax=scores&position=learned&positions=514&pos_spare=2",
 }
 
@@ -124,6 +126,8 @@ VARIANTS = {
     # The catalogue has version 0.3, whose attention has no window.
     "mistral-7b": ("mistral-7b.json", {"sliding_window": None, "vocab_size": 32768}),
     "llama-2-7b": ("llama-3.1-8b", {"num_key_value_heads": 32, "intermediate_size": 11008, "vocab_size": 32000}),
+    # The text model alone.
+    "gemma-3-1b": ("gemma-7b.json", {"model_type": "gemma3_text", "hidden_size": 1152, "num_hidden_layers": 26, "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 256, "intermediate_size": 6912, "vocab_size": 262144, "sliding_window": 512, "hidden_activation": "gelu_pytorch_tanh"}),
     "llama-33b": ("llama-3.1-8b", {"hidden_size": 6656, "num_hidden_layers": 60, "num_attention_heads": 52, "num_key_value_heads": 52, "intermediate_size": 17920, "vocab_size": 32000}),
     "llama-65b": ("llama-3.1-8b", {"hidden_size": 8192, "num_hidden_layers": 80, "num_attention_heads": 64, "num_key_value_heads": 64, "intermediate_size": 22016, "vocab_size": 32000}),
 }

@@ -47,6 +47,7 @@ const fn label(moment: Moment) -> &'static str {
     match moment {
         Moment::Load => "build",
         Moment::Loaded => "loaded",
+        Moment::Score => "score",
         Moment::Forward => "forward",
         Moment::Loss => "loss",
         Moment::LossBackward => "backward",

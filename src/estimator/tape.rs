@@ -9,7 +9,6 @@ use super::engines::{self, Pipeline, Plan};
 use super::scenario::Scenario;
 use super::search;
 use super::step::{Depth, Steps, Trace, play};
-use super::units::Width;
 
 pub use super::counters::{Alive, OutOfMemory, Peak, Replayed};
 pub use super::engines::Unsaid;
@@ -118,7 +117,7 @@ impl Played<'_> {
 
     /// What the allocator is asked, in order, with the bytes that are asked for; what has no bytes is left out.
     pub fn requests(&self) -> impl Iterator<Item = Request> {
-        let widths = self.program.plan.widths().with(Width::Batch, self.program.batch);
+        let widths = self.program.plan.widths().at(self.program.batch);
         let registry = &self.trace.registry;
         let mut numbers = vec![0; self.trace.storages];
         let mut count = 0;

@@ -15,6 +15,7 @@ const APART: &[(&str, &str)] = &[
     ("model=falcon-7b batch=1 sequence=2048 layers=2", MATH),
     ("model=llama-3.2-1b batch=1 sequence=4096 precision=fp32 ckpt layers=4", MATH),
     ("model=mistral-7b batch=1 sequence=2048 precision=amp base=nf4", UNMARKED),
+    ("model=phi-3-mini batch=1 sequence=4096 layers=6", MASK),
     ("model=qwen2.5-0.5b batch=2 sequence=2048 precision=fp32 layers=6", MATH),
     ("model=starcoder2-7b batch=1 sequence=4096 layers=4", MASK),
     ("model=tinyllama-1.1b batch=2 sequence=2048 precision=fp32 layers=4", MATH),
@@ -23,7 +24,7 @@ const APART: &[(&str, &str)] = &[
 const MATH: &str = "Fewer heads of keys than of queries: before 2.14 PyTorch has no fused kernel for them in fp32, nor with a mask, and \
                     takes scores in full (tests/vectors/README.md).";
 const UNMARKED: &str = "The base does not bear the mark of loading, so that peft took its plain layer.";
-const MASK: &str = "At the length of its window StarCoder 2 gives the fused kernel a mask.";
+const MASK: &str = "At the length of their windows StarCoder 2 and Phi-3-mini give the fused kernel a mask.";
 
 /// A run with its live memory in bytes.
 struct Run {
@@ -74,4 +75,4 @@ fn live_memory_is_that_of_a_real_gpu() {
 }
 
 /// Runs, those that are played, those that are equal to the byte, and those that are within one block of 512 bytes.
-const HELD: (usize, usize, usize, usize) = (171, 163, 59, 98);
+const HELD: (usize, usize, usize, usize) = (171, 168, 59, 100);

@@ -18,7 +18,7 @@ In the last two attention is PyTorch's own FlashAttention for variable lengths (
 of the function of the package flash-attn, which computes the same from the same arguments.
 """
 
-from simulate import hugging_face_scenario, last_peak, main, measure_peak
+from simulate import hugging_face_scenario, last_peak, link_of, main, measure_peak  # noqa: F401
 
 TINY = {"model": "tinyllama-1.1b", "batch": 4, "sequence": 2048}
 QWEN = {"model": "qwen2.5-0.5b", "batch": 4, "sequence": 1024}
@@ -76,40 +76,51 @@ def unpadded(module, query, key, value, attention_mask, **_):
     return _pad_input(kernel(*states, borders, length), indices, batch, length), None
 
 
+def attend(model, run, lengths):
+    """Gives a model the attention for variable lengths, where a case has it."""
+    import transformers
+
+    if lengths not in ("unpadded", "packed"):
+        return
+    transformers.AttentionInterface.register("varlen", packed if lengths == "packed" else unpadded)
+    transformers.AttentionMaskInterface.register("varlen", lambda *_, **__: None)
+    (model.get_base_model() if run["base"] else model).config._attn_implementation = "varlen"
+
+
+def batch_of(run, lengths):
+    """What a collator gives."""
+    import torch
+
+    batch, sequence = run["batch"], run["sequence"]
+    shape = (1, batch * sequence) if lengths == "packed" else (batch, sequence)
+    given = {name: torch.zeros(shape, dtype=torch.long, device="cuda") for name in ("input_ids", "labels")}
+    if lengths == "packed":
+        given["position_ids"] = torch.zeros(shape, dtype=torch.long, device="cuda")
+        given["cu_seq_lens_q"] = torch.zeros(4 * batch + 1, dtype=torch.int32, device="cuda")
+        given["cu_seq_lens_k"] = given["cu_seq_lens_q"]
+        given["max_length_q"] = given["max_length_k"] = sequence // 4
+    elif lengths != "equal":
+        given["attention_mask"] = torch.zeros(shape, dtype=torch.long, device="cuda")
+    return given
+
+
 def run(case):
     """Three optimizer steps, of which the last counts."""
     import contextlib
 
     import torch
-    import transformers
 
     _, run = hugging_face_scenario(case)
-    lengths = case["lengths"]
-    flat = lengths == "packed"
     model = measure_peak.build(run, "cuda")
-    inner = model.get_base_model() if run["base"] else model
-    if lengths in ("unpadded", "packed"):
-        transformers.AttentionInterface.register("varlen", packed if flat else unpadded)
-        transformers.AttentionMaskInterface.register("varlen", lambda *_, **__: None)
-        inner.config._attn_implementation = "varlen"
+    attend(model, run, case["lengths"])
     measure_peak.unpack_nothing()
     optimizer = measure_peak.optimizer_of(run, model, "cuda")
-    batch, sequence = run["batch"], run["sequence"]
-    shape = (1, batch * sequence) if flat else (batch, sequence)
     amp = run["precision"] == "amp"
     torch.cuda.empty_cache()
 
     def step():
         cast = torch.autocast("cuda", torch.bfloat16) if amp else contextlib.nullcontext()
-        given = {name: torch.zeros(shape, dtype=torch.long, device="cuda") for name in ("input_ids", "labels")}
-        if flat:
-            given["position_ids"] = torch.zeros(shape, dtype=torch.long, device="cuda")
-            documents = 4 * batch
-            given["cu_seq_lens_q"] = torch.zeros(documents + 1, dtype=torch.int32, device="cuda")
-            given["cu_seq_lens_k"] = given["cu_seq_lens_q"]
-            given["max_length_q"] = given["max_length_k"] = sequence // 4
-        elif lengths != "equal":
-            given["attention_mask"] = torch.zeros(shape, dtype=torch.long, device="cuda")
+        given = batch_of(run, case["lengths"])
         with cast:
             loss = model(**given).loss
         loss.backward()

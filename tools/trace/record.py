@@ -124,6 +124,23 @@ def stack_of(frames):
     return " < ".join([named(frame) for frame in frames if any(part in frame["filename"] for part in SHOWN)][:3])
 
 
+def train_lengths(case, recorder):
+    """The same of sequences whose lengths differ, as tools/simulate/with_lengths.py has them."""
+    import torch
+    import with_lengths
+
+    _, run = with_lengths.hugging_face_scenario(case)
+    measure_peak.unpack_nothing()
+    model = measure_peak.build(run, "cuda")
+    optimizer = measure_peak.optimizer_of(run, model, "cuda")
+    with_lengths.attend(model, run, case["lengths"])
+    torch.cuda.empty_cache()
+    recorder.mark("loaded")
+    given = with_lengths.batch_of(run, case["lengths"])
+    steps(recorder, {**run, "logits": "dropped"}, model, optimizer, given, run["precision"] == "amp")
+    return with_lengths.link_of({**with_lengths.scenario(case), "segments": "fixed"})
+
+
 def train(run, recorder):
     """The steps of tools/measure_peak.py."""
     import torch
@@ -135,10 +152,10 @@ def train(run, recorder):
     recorder.mark("loaded")
     tokens = torch.randint(model.config.get_text_config().vocab_size, (run["batch"], run["sequence"]), device="cuda")
     labels = torch.zeros(run["batch"], dtype=torch.long, device="cuda") if run["loss"] == "classifier" else tokens
-    steps(recorder, run, model, optimizer, tokens, labels, run["precision"] == "amp")
+    steps(recorder, run, model, optimizer, {"input_ids": tokens, "labels": labels}, run["precision"] == "amp")
 
 
-def steps(recorder, run, model, optimizer, tokens, labels, autocast):
+def steps(recorder, run, model, optimizer, given, autocast):
     """Forward and backward pass of each micro-batch, the optimizer, and the gradients given back."""
     import torch
 
@@ -147,7 +164,7 @@ def steps(recorder, run, model, optimizer, tokens, labels, autocast):
         for _ in range(run["accum"]):
             recorder.mark("forward")
             with torch.autocast("cuda", dtype=torch.bfloat16) if autocast else contextlib.nullcontext():
-                output = model(input_ids=tokens, labels=labels)
+                output = model(**given)
             loss = output.loss
             if run["logits"] == "dropped":
                 # The logits would stay alive with the rest of the output.
@@ -178,6 +195,8 @@ def record(name, row, out):
         scenario, packages = getattr(programs, row["with"])(case, recorder)
         said = {**row, "program": simulate.program_of(packages)}
         question = simulate.link_of(scenario)
+    elif "lengths" in row:
+        question, said = train_lengths(row, recorder), row
     else:
         run = measure_peak.complete(row)
         train(run, recorder)

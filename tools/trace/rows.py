@@ -71,6 +71,18 @@ ROWS = {
     "opt-lora-dropout-ckpt": {"model": "opt-1.3b", "batch": 1, "sequence": 600, "layers": 2, "base": "bf16", "dropout": 0.1, "ckpt": True},
     "starcoder2-amp": {"model": "starcoder2-7b", "batch": 1, "sequence": 2048, "layers": 2, "precision": "amp"},
     "mpt-ckpt": {"model": "mpt-7b", "batch": 2, "sequence": 511, "layers": 2, "attn": "eager", "ckpt": True},
+    "phi-3-ckpt": {"model": "phi-3-mini", "batch": 2, "sequence": 1000, "layers": 2, "ckpt": True},
+    "stablelm-2-amp": {"model": "stablelm-2-1.6b", "batch": 2, "sequence": 1024, "layers": 2, "precision": "amp"},
+    "command-r-ckpt": {"model": "command-r-v01", "batch": 1, "sequence": 1024, "layers": 2, "ckpt": True},
+    "gemma-3-amp": {"model": "gemma-3-1b", "batch": 3, "sequence": 500, "layers": 7, "precision": "amp"},
+    "gemma-3-eager": {"model": "gemma-3-1b", "batch": 2, "sequence": 777, "layers": 7, "attn": "eager"},
+    "pythia-amp-dropout": {"model": "pythia-1.4b", "batch": 2, "sequence": 1024, "layers": 2, "precision": "amp", "dropout": 0.1},
+    "phi-eager-dropout-ckpt": {"model": "phi-1.5", "batch": 2, "sequence": 777, "layers": 2, "attn": "eager", "dropout": 0.1, "ckpt": True},
+    # Sequences of several lengths.
+    "llama-padded-amp-ckpt": {**LLAMA, "lengths": "padded", "batch": 3, "sequence": 1021, "precision": "amp", "ckpt": True},
+    "qwen2.5-padded-eager": {"lengths": "padded", "model": "qwen2.5-0.5b", "batch": 2, "sequence": 777, "layers": 2, "attn": "eager"},
+    "phi-packed": {"lengths": "packed", "model": "phi-1.5", "batch": 2, "sequence": 1024, "layers": 2},
+    "llama-packed-lora-amp-ckpt": {**LARGE, "lengths": "packed", "precision": "amp", "base": "bf16", "ckpt": True},
     # One rank of several, and a trainer.
     "dpo-amp": {"with": "dpo", "model": "tinyllama-1.1b", "batch": 1, "sequence": 1024, "layers": 2, "precision": "amp"},
     "dpo-lora-amp-ckpt": {

@@ -8,7 +8,7 @@ use crate::estimator::choice::Segments;
 use crate::estimator::counters::GRAIN;
 use crate::estimator::operators::Stream;
 use crate::estimator::step::{Event, Moment, Trace};
-use crate::estimator::units::{Width, Widths};
+use crate::estimator::units::Widths;
 
 const MIB: u64 = 1 << 20;
 /// `kSmallSize`: up to here a block is in the pool of small ones.
@@ -113,7 +113,7 @@ impl Caching {
         segments: Segments,
         limit: u64,
     ) -> Result<Replayed, OutOfMemory> {
-        let sizes = blocks(trace.registry.all().map(|(tensor, ..)| tensor), &widths.with(Width::Batch, batch));
+        let sizes = blocks(trace.registry.all().map(|(tensor, ..)| tensor), &widths.at(batch));
         let streams: Vec<_> = trace.registry.all().map(|(tensor, ..)| tensor.stream()).collect();
         let begin = trace.last_step();
         let (mut caching, mut numbers) = (Self::new(segments, limit), vec![Number::MAX; trace.storages]);

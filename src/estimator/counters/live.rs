@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::blocks;
 use crate::estimator::operators::{Owner, Tensor, TensorId};
 use crate::estimator::step::{Event, Moment, Trace};
-use crate::estimator::units::{Width, Widths};
+use crate::estimator::units::Widths;
 
 /// An event of a trace, and in which of its repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub struct Peak {
 impl Peak {
     /// The peak of a trace at a micro-batch.
     pub fn of(trace: &Trace, widths: &Widths, batch: u64) -> Self {
-        let widths = widths.with(Width::Batch, batch);
+        let widths = widths.at(batch);
         let sizes = blocks(trace.registry.all().map(|(tensor, ..)| tensor), &widths);
         let begin = trace.last_step();
         let start = Position { event: 0, iteration: 0 };
@@ -143,7 +143,7 @@ impl Alive {
         let _ = walk(trace, &mut counts, |_, position, _| {
             if position == peak.at { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let widths = widths.with(Width::Batch, batch);
+        let widths = widths.at(batch);
         let known = trace.registry.all().zip(counts).filter(|(_, count)| *count > 0);
         let alive = known.map(|((&tensor, owner, source), count)| {
             let count = u64::try_from(count).unwrap_or(u64::MAX);

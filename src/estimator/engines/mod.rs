@@ -3,6 +3,7 @@
 
 mod acts;
 mod adapters;
+mod checkpoints;
 mod data_parallel;
 mod networks;
 mod optimizers;
@@ -29,6 +30,7 @@ use networks::{Networks, weight_dtype};
 /// The training program of a scenario.
 pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> {
     refused(scenario).map_or(Ok(()), Err)?;
+    let scenario = &scenario.at_longest();
     let recipe = &scenario.recipe;
     let data_parallel = DataParallel::of(scenario, unsaid)?;
     let networks = Networks { scenario, data_parallel };
@@ -40,7 +42,6 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> 
     Ok(Plan {
         task,
         pipeline,
-        has_checkpoints: recipe.recomputation == Recomputation::Full,
         micro_batches: recipe.micro_batches,
         keeps_workspaces: scenario.device.workspace.get() > 0.0,
         optimizer: Optimizer::of(recipe.optimizer, recipe.step)?,
@@ -52,7 +53,8 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> 
 fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let Scenario { recipe, cluster, .. } = scenario;
     let is_adapted = recipe.adapter != Adapter::None && recipe.targets == AdapterTargets::All;
-    let is_adam = recipe.optimizer == crate::estimator::choice::Optimizer::AdamW;
+    use crate::estimator::choice::Optimizer as Chosen;
+    let is_whole = matches!(recipe.optimizer, Chosen::AdamW | Chosen::Sgd | Chosen::Momentum);
     let is_frozen = recipe.adapter != Adapter::None;
     let has_wide_weights = weight_dtype(recipe) == DType::Single;
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
@@ -65,23 +67,29 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let is_task = scenario.task.kind != TaskKind::Train;
     let is_encoder = !is_task && matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
     let is_loss = is_task || is_encoder || recipe.loss == LossHead::Plain;
+    let is_alone = cluster.gpus == 1 && !is_deepspeed;
+    let is_recomputation = match recipe.recomputation {
+        Recomputation::None | Recomputation::Full => true,
+        Recomputation::KthLayer | Recomputation::Block => !is_task && is_alone,
+        _ => false,
+    };
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
         (is_task && (cluster.gpus != 1 || is_deepspeed), NotCounted::SeveralGpus),
         (cluster.engine != Engine::Torch && !is_deepspeed, NotCounted::Engine),
-        (scenario.lengths.batching != Batching::Equal, NotCounted::Lengths),
+        (!is_alone && scenario.batching() != Batching::Equal, NotCounted::Lengths),
         (scenario.outside.is_on(), NotCounted::Outside),
         (recipe.offload != Offload::None, NotCounted::Offload),
         (!precision, NotCounted::Precision),
         (recipe.fp8 != Fp8::Off, NotCounted::Fp8),
         (recipe.kernels != Kernels::Eager, NotCounted::Kernels),
-        (!matches!(recipe.recomputation, Recomputation::None | Recomputation::Full), NotCounted::Recomputation),
+        (!is_recomputation, NotCounted::Recomputation),
         (!is_loss || !is_task && recipe.logits == Logits::KeptFull, NotCounted::Loss),
         (is_task && (recipe.dropout.is_on() || is_frozen && recipe.adapter_dropout.is_on()), NotCounted::Dropout),
         (is_task && scenario.task.frozen == FrozenType::Half && has_wide_weights, NotCounted::Task),
         (is_encoder && recipe.adapter != Adapter::None, NotCounted::AdaptersOfEncoders),
         (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),
-        (scenario.model.experts.count > 0 && !is_adam, NotCounted::OptimizerOfExperts),
+        (scenario.model.experts.count > 0 && !is_whole, NotCounted::OptimizerOfExperts),
         (adapts_experts && recipe.adapter_dropout.is_on(), NotCounted::AdaptedExperts),
     ];
     refused.into_iter().find(|(is_refused, _)| *is_refused).map(|(_, reason)| reason)

@@ -1,10 +1,10 @@
 //! The networks of a training program: the trained model and others like it, with what engines do to their blocks.
 
-use super::{DataParallel, adapters, quantized, tasks};
+use super::{DataParallel, adapters, checkpoints, quantized, tasks};
 use crate::estimator::choice::{
     Adapter, AdapterType, Engine, LossHead, Precision, Recomputation, TaskKind, Unquantized,
 };
-use crate::estimator::models::{Block, Call, End, Model, NotCounted, network};
+use crate::estimator::models::{Block, Call, Collation, End, Model, NotCounted, network};
 use crate::estimator::operators::{Form, Place, Types};
 use crate::estimator::scenario::{Recipe, Scenario};
 use crate::estimator::units::{DType, Shape, Width};
@@ -19,11 +19,13 @@ pub struct Networks<'s> {
 }
 
 impl Networks<'_> {
-    fn network(&self, end: End, has_mask: bool) -> Result<Model, NotCounted> {
+    fn network(&self, end: End, collation: Collation) -> Result<Model, NotCounted> {
         let Scenario { recipe, device, task, .. } = self.scenario;
+        let is_flat = matches!(collation, Collation::Flattened(_));
         let call = Call {
             sequence: recipe.sequence,
-            has_several_sequences: recipe.batch > 1 || tasks::has_pairs(task.kind),
+            collation,
+            has_several_sequences: recipe.batch > 1 && !is_flat || tasks::has_pairs(task.kind),
             dtype: weight_dtype(recipe),
             is_widened: recipe.adapter == Adapter::Qlora && recipe.unquantized == Unquantized::Full,
             attention: recipe.attention,
@@ -31,7 +33,6 @@ impl Networks<'_> {
             // Trainers of tasks take their own.
             loss: if task.kind == TaskKind::Train { recipe.loss } else { LossHead::Plain },
             end,
-            has_mask,
             has_dropout: recipe.dropout.is_on(),
             has_autocast: recipe.precision == Precision::Autocast,
         };
@@ -46,9 +47,9 @@ impl Networks<'_> {
     }
 
     /// The trained model, ending so, with its adapters where it has any, or with them switched off.
-    pub fn trained(&self, end: End, has_mask: bool, are_adapters_on: bool) -> Result<Model, NotCounted> {
+    pub fn trained(&self, end: End, collation: Collation, are_adapters_on: bool) -> Result<Model, NotCounted> {
         let recipe = &self.scenario.recipe;
-        let mut model = self.network(end, has_mask)?;
+        let mut model = self.network(end, collation)?;
         if let DataParallel::Fsdp2(fsdp) = self.data_parallel
             && fsdp.stored != fsdp.gathered
         {
@@ -64,7 +65,8 @@ impl Networks<'_> {
         if is_frozen {
             adapters::adapt(&mut model, recipe, adapter_dtype(self.scenario), are_adapters_on);
         }
-        if recipe.recomputation == Recomputation::Full && is_frozen {
+        checkpoints::recompute(&mut model, recipe);
+        if recipe.recomputation != Recomputation::None && is_frozen {
             // Without it checkpoints of a frozen model would have nothing to derive (`enable_input_require_grads` of
             // transformers makes what comes out of the embedding's class a leaf).
             let embedded = model.opening.applications.iter_mut();
@@ -75,8 +77,8 @@ impl Networks<'_> {
     }
 
     /// Another model like it, without adapters.
-    pub fn other(&self, end: End, has_mask: bool) -> Result<Model, NotCounted> {
-        self.network(end, has_mask)
+    pub fn other(&self, end: End, collation: Collation) -> Result<Model, NotCounted> {
+        self.network(end, collation)
     }
 
     /// The type of the weights that are trained.

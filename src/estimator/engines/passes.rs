@@ -135,8 +135,6 @@ impl Task {
 pub struct Plan {
     /// What it is for.
     pub task: Task,
-    /// Whether the backward pass computes each layer again (`torch.utils.checkpoint`, not reentrant).
-    pub has_checkpoints: bool,
     /// How many micro-batches come before an optimizer step.
     pub micro_batches: u32,
     /// Whether each thread that multiplies keeps the workspaces of cuBLAS and cuBLASLt, as before PyTorch 2.15.

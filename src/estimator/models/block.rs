@@ -16,6 +16,8 @@ pub struct Block {
     results: Vec<Value>,
     /// The places of its weights in the order in which the class declares them, where it is another than that of use.
     declared: &'static [Place],
+    /// Whether the backward pass computes it again.
+    pub is_recomputed: bool,
     values: u16,
 }
 
@@ -30,6 +32,7 @@ impl Block {
             left_out: Vec::new(),
             results: Vec::new(),
             declared: &[],
+            is_recomputed: false,
             values: values.len() as u16,
         };
         (block, values)
@@ -121,6 +124,6 @@ impl Block {
             lowering.apply(application, &owned, &results.map(Value).filter(is_over).collect::<Vec<_>>());
         }
         let left_out = self.left_out.iter().map(|&argument| lowering.slot(argument)).collect();
-        Program { left_out, ..lowering.finish(&self.results, self.declared) }
+        Program { left_out, is_recomputed: self.is_recomputed, ..lowering.finish(&self.results, self.declared) }
     }
 }

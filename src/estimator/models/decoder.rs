@@ -1,20 +1,59 @@
 //! Decoders: which class of transformers a model is built like, and what all of them have in common.
 
 use super::{
-    Block, Cut, Model, NotCounted, Run, bert, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox, olmo2, opt, phi,
-    starcoder2,
+    Block, Cut, Model, NotCounted, Run, bert, cohere, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox, olmo2,
+    opt, phi, phi3, stablelm, starcoder2,
 };
 use crate::estimator::choice::{AttentionKernel, Logits, LossHead, Softmax};
-use crate::estimator::operators::{Form, HeadLayout, HeadWidths, Operator, Part, Place, Product, Size, Tensor, Value};
+use crate::estimator::operators::{
+    Form, HeadLayout, HeadWidths, Masking, Operator, Part, Place, Product, Size, Tensor, Value,
+};
 use crate::estimator::scenario::{self, Latent};
-use crate::estimator::units::{B, D, DType, H, S, Shape, V, Width, Widths};
+use crate::estimator::units::{B, D, DType, EDGES, H, S, Shape, V, Width, Widths};
+
+/// How sequences become a micro-batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collation {
+    /// All have one length, and the labels are the token ids.
+    Equal,
+    /// All have one length, and a mask that hides nothing says so.
+    Masked,
+    /// They are padded, and a mask says where.
+    Padded,
+    /// They are padded, and attention takes the padding out.
+    Unpadded,
+    /// They stand one behind the other in one row, each with so many documents, and attention knows where each begins.
+    Flattened(u32),
+}
+
+impl Collation {
+    /// What a collator gives beside ids and labels (`DataCollatorForLanguageModeling`, `DataCollatorWithFlattening` in
+    /// transformers/data/data_collator.py, 5.23.0).
+    fn beside(self) -> Vec<(Place, Form)> {
+        match self {
+            Self::Equal => Vec::new(),
+            Self::Masked | Self::Padded | Self::Unpadded => vec![(Place::Mask, tokens())],
+            Self::Flattened(_) => vec![(Place::Positions, tokens()), (Place::Edges, Form::new(DType::Int, EDGES))],
+        }
+    }
+
+    /// Why a class is refused that is not played with it.
+    pub const fn not_counted(self) -> NotCounted {
+        match self {
+            Self::Masked => NotCounted::MaskOfPadding,
+            _ => NotCounted::Lengths,
+        }
+    }
+}
 
 /// How a model is called, beside its own numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
     /// Tokens of a sequence.
     pub sequence: u32,
-    /// Whether a micro-batch has several sequences.
+    /// How sequences become a micro-batch.
+    pub collation: Collation,
+    /// Whether a micro-batch has several rows.
     pub has_several_sequences: bool,
     /// The type of the weights.
     pub dtype: DType,
@@ -30,8 +69,6 @@ pub struct Call {
     pub loss: LossHead,
     /// Where the network ends.
     pub end: End,
-    /// Whether it is given a mask that says which tokens are padding.
-    pub has_mask: bool,
     /// Whether `torch.autocast` is on.
     pub has_autocast: bool,
 }
@@ -65,6 +102,8 @@ pub struct Stack {
     pub final_norm: fn(Value) -> Operator,
     /// The product that makes logits of it.
     pub head: Product,
+    /// Whether logits are multiplied by a number.
+    pub scales_logits: bool,
     /// How many columns of each head are rotated.
     pub rotated: u32,
     /// What is kept beside the weights as long as the model is.
@@ -93,6 +132,7 @@ impl Stack {
             layers,
             final_norm,
             head: Product::Linear,
+            scales_logits: false,
             rotated: 0,
             constants: Vec::new(),
             declares_norm_first: false,
@@ -116,6 +156,7 @@ pub fn network(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
     refused(model).map_or(Ok(()), Err)?;
     let parts = Parts { model, call };
     match call.loss {
+        LossHead::MaskedLm | LossHead::Classifier if call.collation != Collation::Equal => Err(NotCounted::Lengths),
         LossHead::MaskedLm | LossHead::Classifier => bert::encoder(&parts),
         _ => decoder(&parts),
     }
@@ -127,36 +168,49 @@ struct Class {
     is_like: fn(&scenario::Model) -> bool,
     /// Whether its dropout is played.
     has_dropout: bool,
-    /// Whether what it makes of a mask of padding is played.
+    /// Whether sequences of several lengths are played.
+    has_lengths: bool,
+    /// Whether what it makes of a mask that hides nothing is played.
     takes_mask: bool,
     /// Its layers, with what comes before them.
     stack: fn(&Parts<'_>) -> Result<Stack, NotCounted>,
 }
 
+impl Class {
+    const fn new(is_like: fn(&scenario::Model) -> bool, stack: fn(&Parts<'_>) -> Result<Stack, NotCounted>) -> Self {
+        Self { is_like, has_dropout: false, has_lengths: false, takes_mask: false, stack }
+    }
+
+    const fn with_dropout(self) -> Self {
+        Self { has_dropout: true, ..self }
+    }
+
+    const fn with_lengths(self) -> Self {
+        Self { has_lengths: true, ..self }
+    }
+
+    const fn with_mask(self) -> Self {
+        Self { takes_mask: true, ..self }
+    }
+}
+
 /// Every class that is played. A model is built like the first that it is like.
 const CLASSES: &[Class] = &[
-    Class {
-        is_like: deepseek::is_like,
-        has_dropout: false,
-        takes_mask: false,
-        stack: |parts| Ok(deepseek::stack(parts)),
-    },
-    Class { is_like: llama::is_like, has_dropout: false, takes_mask: true, stack: |parts| Ok(llama::stack(parts)) },
-    Class { is_like: gpt2::is_like, has_dropout: true, takes_mask: false, stack: |parts| Ok(gpt2::stack(parts)) },
-    Class { is_like: gemma::is_like, has_dropout: false, takes_mask: true, stack: gemma::stack },
-    Class { is_like: olmo2::is_like, has_dropout: false, takes_mask: true, stack: |parts| Ok(olmo2::stack(parts)) },
-    Class {
-        is_like: starcoder2::is_like,
-        has_dropout: false,
-        takes_mask: true,
-        stack: |parts| Ok(starcoder2::stack(parts)),
-    },
-    Class { is_like: opt::is_like, has_dropout: true, takes_mask: false, stack: |parts| Ok(opt::stack(parts)) },
-    Class { is_like: neox::is_like, has_dropout: false, takes_mask: true, stack: |parts| Ok(neox::stack(parts)) },
-    Class { is_like: gptj::is_like, has_dropout: false, takes_mask: false, stack: gptj::stack },
-    Class { is_like: phi::is_like, has_dropout: false, takes_mask: true, stack: |parts| Ok(phi::stack(parts)) },
-    Class { is_like: falcon::is_like, has_dropout: false, takes_mask: false, stack: |parts| Ok(falcon::stack(parts)) },
-    Class { is_like: mpt::is_like, has_dropout: false, takes_mask: false, stack: mpt::stack },
+    Class::new(phi3::is_like, |parts| Ok(phi3::stack(parts))).with_lengths(),
+    Class::new(deepseek::is_like, |parts| Ok(deepseek::stack(parts))),
+    Class::new(cohere::is_like, |parts| Ok(cohere::stack(parts))).with_lengths(),
+    Class::new(llama::is_like, |parts| Ok(llama::stack(parts))).with_lengths().with_mask(),
+    Class::new(gpt2::is_like, |parts| Ok(gpt2::stack(parts))).with_dropout(),
+    Class::new(gemma::is_like, gemma::stack).with_lengths().with_mask(),
+    Class::new(olmo2::is_like, |parts| Ok(olmo2::stack(parts))).with_lengths().with_mask(),
+    Class::new(starcoder2::is_like, |parts| Ok(starcoder2::stack(parts))).with_lengths().with_mask(),
+    Class::new(stablelm::is_like, |parts| Ok(stablelm::stack(parts))).with_lengths(),
+    Class::new(opt::is_like, |parts| Ok(opt::stack(parts))).with_dropout(),
+    Class::new(neox::is_like, |parts| Ok(neox::stack(parts))).with_dropout().with_lengths().with_mask(),
+    Class::new(gptj::is_like, gptj::stack),
+    Class::new(phi::is_like, |parts| Ok(phi::stack(parts))).with_dropout().with_lengths().with_mask(),
+    Class::new(falcon::is_like, |parts| Ok(falcon::stack(parts))),
+    Class::new(mpt::is_like, mpt::stack),
 ];
 
 /// A decoder, with a head for the next token.
@@ -166,8 +220,13 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
     if parts.call.has_dropout && !class.has_dropout {
         return Err(NotCounted::Dropout);
     }
-    if parts.call.has_mask && (!class.takes_mask || parts.is_eager()) {
-        return Err(NotCounted::MaskOfPadding);
+    let is_played = match parts.call.collation {
+        Collation::Equal => true,
+        Collation::Masked => class.takes_mask && !parts.is_eager(),
+        _ => class.has_lengths && !parts.has_window(),
+    };
+    if !is_played {
+        return Err(parts.call.collation.not_counted());
     }
     let stack = (class.stack)(parts)?;
     Ok(Model {
@@ -184,7 +243,8 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         is_tied: model.tied_embeddings.is_on() && parts.call.end != End::Score,
         constants: stack.constants,
         declares_norm_first: stack.declares_norm_first,
-        labels: None,
+        beside: parts.call.collation.beside(),
+        labels: (parts.call.collation != Collation::Equal).then(tokens),
         loss: DType::Single,
     })
 }
@@ -241,9 +301,24 @@ impl Parts<'_> {
         self.call.attention == AttentionKernel::Eager
     }
 
-    /// Whether some layers attend to a window of tokens, as those of Gemma 2 do.
+    /// Whether some layers attend to a window of tokens, as those of Gemma 2 and 3 do.
     pub fn has_windows(&self) -> bool {
-        self.model.soft_cap.is_on()
+        self.model.soft_cap.is_on() || gemma::is_third(self.model)
+    }
+
+    /// Whether eager attention is given a mask with a window of tokens in it.
+    fn has_window(&self) -> bool {
+        self.is_eager() && (self.has_windows() || starcoder2::is_like(self.model))
+    }
+
+    /// What the first block is given: token ids, and what a collator gives beside them.
+    pub fn batch(&self) -> Vec<Form> {
+        [tokens()].into_iter().chain(self.call.collation.beside().into_iter().map(|(_, form)| form)).collect()
+    }
+
+    /// How a mask reaches a fused kernel.
+    pub fn masking(&self) -> Masking {
+        Masking { pads_mask: !self.call.sequence.is_multiple_of(8), repeats_keys: true }
     }
 
     /// The value of every width, where so many columns of each head are rotated.
@@ -266,7 +341,11 @@ impl Parts<'_> {
             (Width::RotaryDim, model.latent.rope_dim),
         ];
         let named = named.map(|(width, value)| (width, u64::from(value.max(1))));
-        Widths::new(u64::from(self.call.sequence), &named)
+        let widths = Widths::new(u64::from(self.call.sequence), &named);
+        match self.call.collation {
+            Collation::Flattened(documents) => widths.flattened(u64::from(documents)),
+            _ => widths,
+        }
     }
 
     /// The hidden state.
@@ -317,9 +396,15 @@ impl Parts<'_> {
         mask: Option<Value>,
         layout: HeadLayout,
     ) -> (Value, Option<Value>) {
-        if mask.is_none() {
-            return (block.add(Place::Attention, Operator::Sdpa { q, k, v, layout }), None);
-        };
+        if !self.is_eager() {
+            let operator = match (mask, self.call.collation) {
+                (Some(mask), _) => Operator::MaskedSdpa { q, k, v, mask, layout, masking: self.masking() },
+                (None, Collation::Unpadded) => Operator::UnpaddedAttention { q, k, v, layout },
+                (None, Collation::Flattened(_)) => Operator::DocumentAttention { q, k, v, layout },
+                (None, _) => Operator::Sdpa { q, k, v, layout },
+            };
+            return (block.add(Place::Attention, operator), None);
+        }
         let [out, weights] = block.add_all(Place::Attention, Operator::EagerAttention { q, k, v, mask, layout });
         (out, Some(weights))
     }
@@ -349,6 +434,9 @@ impl Parts<'_> {
             // Names that are overwritten (`Gemma2ForCausalLM.forward`).
             logits = block.add(Place::Logits, Operator::Scale { x: logits });
             logits = block.add(Place::Logits, Operator::Tanh { x: logits });
+            logits = block.add(Place::Logits, Operator::Scale { x: logits });
+        }
+        if stack.scales_logits {
             logits = block.add(Place::Logits, Operator::Scale { x: logits });
         }
         if end != End::Loss {

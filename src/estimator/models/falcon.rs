@@ -5,7 +5,7 @@ use super::Block;
 use super::decoder::{Parts, Stack, layer_norm, tokens};
 use super::llama::mask_form;
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
-use crate::estimator::operators::{Form, Operator, Place, Product, Value};
+use crate::estimator::operators::{Form, Masking, Operator, Place, Product, Value};
 use crate::estimator::scenario::Model;
 use crate::estimator::units::{B, D, DType, F, H, N, NKV, S, Shape, V};
 
@@ -87,8 +87,8 @@ fn attention(
 ) -> (Value, Option<Value>) {
     let layout = parts.head_layout(false);
     if !parts.is_eager() {
-        let pads_mask = !parts.call.sequence.is_multiple_of(8);
-        return (block.add(Place::Attention, Operator::MaskedSdpa { q, k, v, mask, layout, pads_mask }), None);
+        let masking = Masking { repeats_keys: false, ..parts.masking() };
+        return (block.add(Place::Attention, Operator::MaskedSdpa { q, k, v, mask, layout, masking }), None);
     }
     let [out, weights] = block.add_all(Place::Attention, Operator::ScoresInPlace { q, k, v, mask, hidden, layout });
     (out, Some(weights))

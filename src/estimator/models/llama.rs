@@ -1,8 +1,8 @@
 //! Llama's stack (transformers 5.23.0, models/llama/modeling_llama.py), with the biases of Qwen 2.5 and the norms of heads
 //! of Qwen 3 (models/qwen2, models/qwen3), and what other families have in common with it.
 
-use super::decoder::{Parts, Stack, linear, tokens};
-use super::{Block, experts, starcoder2};
+use super::decoder::{Collation, Parts, Stack, linear, tokens};
+use super::{Block, experts, gemma, starcoder2};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Product, Value, Weighting};
 use crate::estimator::scenario::Model;
@@ -22,8 +22,8 @@ pub fn is_like(model: &Model) -> bool {
 pub fn stack(parts: &Parts<'_>) -> Stack {
     let tables = whole_heads(parts);
     let opening = opening(parts, tables, |_, _, embedded| embedded);
-    let cut =
-        (!parts.is_eager() && !parts.call.has_mask).then(|| [cut_opening(parts, true), cut_opening(parts, false)]);
+    let cut = (!parts.is_eager() && parts.call.collation == Collation::Equal)
+        .then(|| [cut_opening(parts, true), cut_opening(parts, false)]);
     let layers = parts.equal_layers(layer(parts));
     let stack = Stack::new(parts, opening, shared(parts, tables), layers, |x| norm(x, H));
     Stack { cut, ..stack }.rotating(parts.model.head_dim, D)
@@ -61,28 +61,48 @@ pub fn shared(parts: &Parts<'_>, tables: Tables) -> Vec<Form> {
     [Form::new(DType::Long, S), table, table].into_iter().chain(mask_form(parts)).collect()
 }
 
-/// The form of the mask of eager attention.
+/// The form of the mask that layers are given: numbers for eager attention, booleans for a fused kernel where tokens are
+/// padding.
 pub fn mask_form(parts: &Parts<'_>) -> Option<Form> {
-    parts.is_eager().then(|| Form::new(parts.call.dtype, B * S * S))
+    let is_padded = parts.call.collation == Collation::Padded;
+    let dtype = if parts.is_eager() { parts.call.dtype } else { DType::Byte };
+    (parts.is_eager() || is_padded).then(|| Form::new(dtype, B * S * S))
 }
 
 /// `LlamaModel.forward` up to its layers; the model's own class may change what is embedded.
 pub fn opening(parts: &Parts<'_>, tables: Tables, changed: fn(&Parts<'_>, &mut Block, Value) -> Value) -> Block {
-    let given = if parts.call.has_mask { 2 } else { 1 };
-    let (mut block, arguments) = Block::new(&vec![tokens(); given]);
+    let (mut block, arguments) = Block::new(&parts.batch());
     let embedded = block.add(Place::TokenEmbedding, Operator::Embedding { ids: arguments[0], rows: V, width: H });
     let embedded = changed(parts, &mut block, embedded);
-    let positions = block.add(Place::Positions, Operator::PositionIds);
-    if let Some(&mask) = arguments.get(1) {
-        let [] = block.add_all(Place::Mask, Operator::PaddingMask { mask });
+    let positions = match parts.call.collation {
+        Collation::Flattened(_) => Operator::Return { x: arguments[1] },
+        _ => Operator::PositionIds,
+    };
+    let positions = block.add(Place::Positions, positions);
+    if matches!(parts.call.collation, Collation::Masked | Collation::Unpadded) {
+        // `attention_mask.to(dtype=torch.bool)` of `_preprocess_mask_arguments`, of which no mask is made.
+        block.add(Place::Mask, Operator::AsBooleans { mask: arguments[1] });
     }
-    let mut mask = |place, has_window| block.add(place, Operator::CausalMask { embedded, has_window });
-    let whole = parts.is_eager().then(|| mask(Place::Mask, starcoder2::is_like(parts.model)));
+    let mut mask = |place, has_window| {
+        let causal = Operator::CausalMask { embedded, has_window };
+        let of_padding = |mask| Operator::PaddingMask { mask, embedded, is_added: parts.is_eager() };
+        let is_padded = parts.call.collation == Collation::Padded;
+        block.add(place, if is_padded { of_padding(arguments[1]) } else { causal })
+    };
+    let whole = mask_form(parts).map(|_| mask(Place::Mask, starcoder2::is_like(parts.model)));
     let window = (parts.is_eager() && parts.has_windows()).then(|| mask(Place::WindowMask, true));
     let Tables { dtype, width } = tables;
+    let hidden = parts.dropout(&mut block, Place::EmbeddingDropout, embedded);
     let [cos, sin] = block.add_all(Place::RotaryTable, Operator::RotaryTable { positions, width, dtype });
+    let far: Vec<_> = if gemma::has_two_tables(parts.model) {
+        block.add_all::<2>(Place::RotaryTable, Operator::RotaryTable { positions, width, dtype }).to_vec()
+    } else {
+        Vec::new()
+    };
     let shared = [positions, cos, sin].into_iter().chain(whole);
-    let results: Vec<_> = [embedded].into_iter().chain(shared).chain(window).chain([embedded]).collect();
+    // `inputs_embeds`, which a dropout of Phi's class overwrites.
+    let name = if parts.model.norms == 1 { hidden } else { embedded };
+    let results: Vec<_> = [hidden].into_iter().chain(shared).chain(window).chain(far).chain([name]).collect();
     block.giving(&results)
 }
 
@@ -192,7 +212,9 @@ pub fn projected(parts: &Parts<'_>, block: &mut Block, place: Place, h: Value, h
 /// in the order of the heads, those of values out of eager attention.
 pub fn heads(parts: &Parts<'_>, block: &mut Block, place: Place, x: Value) -> Value {
     let count = if place == Place::Query { parts.model.heads } else { parts.model.kv_heads };
-    let copies_back = count > 1 && (place != Place::Value || parts.is_eager());
+    // A mask of padding has values repeated for each head of queries.
+    let is_repeated = parts.call.collation == Collation::Padded && parts.model.kv_heads != parts.model.heads;
+    let copies_back = count > 1 && (place != Place::Value || parts.is_eager() || is_repeated);
     block.add(place, Operator::Heads { x, copies_back })
 }
 

@@ -2,6 +2,7 @@
 
 mod bert;
 mod block;
+mod cohere;
 mod decoder;
 mod deepseek;
 mod experts;
@@ -16,11 +17,13 @@ mod not_counted;
 mod olmo2;
 mod opt;
 mod phi;
+mod phi3;
+mod stablelm;
 mod stages;
 mod starcoder2;
 
 pub use block::Block;
-pub use decoder::{Call, End, network, tokens};
+pub use decoder::{Call, Collation, End, network, tokens};
 pub use not_counted::NotCounted;
 pub use stages::Cut;
 
@@ -73,8 +76,10 @@ pub struct Model {
     pub constants: Vec<Tensor>,
     /// Whether the class declares the norm behind the layers before them.
     pub declares_norm_first: bool,
-    /// The labels, where they are no token ids.
+    /// The labels, where they are not the token ids themselves.
     pub labels: Option<Form>,
+    /// What a collator gives beside ids and labels; the opening is given it behind the ids.
+    pub beside: Vec<(Place, Form)>,
     /// The type of the loss.
     pub loss: DType,
 }

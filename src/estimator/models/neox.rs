@@ -55,9 +55,11 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
     let (a, weights) = parts.attention(&mut block, [q, k, v], mask, parts.head_layout(true));
     let o = block.add(Place::AttentionOutput, with_bias(a, N * D, H));
     block.named(&[h, packed, q, k, v]);
+    let o = parts.dropout(&mut block, Place::AttentionDropout, o);
     let h = block.add(Place::MlpNorm, Operator::LayerNorm { x, width: H });
     let down = mlp(&mut block, h, |x| Operator::Gelu { x });
     block.named(&[h]);
+    let down = parts.dropout(&mut block, Place::MlpDropout, down);
     let sum = block.add(Place::AttentionAdd, Operator::Add { x: down, y: o });
     let out = block.add(Place::MlpAdd, Operator::Add { x: sum, y: x });
     block.named(&[o, down]);

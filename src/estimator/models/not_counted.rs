@@ -36,7 +36,7 @@ reasons! {
     MaskOfPadding = "tasks are played with fused attention, and with layers like those of Llama, Qwen, Gemma, OLMo 2, \
         StarCoder 2, Pythia and Phi-1.5";
     /// Lengths that vary.
-    Lengths = "only sequences of one length are played yet";
+    Lengths = "sequences of several lengths are played on one GPU, in decoders like Llama and Phi, alone yet";
     /// What stands outside the step.
     Outside = "what stands outside the step is not played yet";
     /// Offloading.
@@ -48,7 +48,8 @@ reasons! {
     /// Fused kernels.
     Kernels = "fused kernels are not played yet";
     /// Recomputation of parts.
-    Recomputation = "only no recomputation and that of whole layers are played yet";
+    Recomputation = "only no recomputation and that of whole layers, each by itself, are played yet; of some layers, in training \
+        on one GPU";
     /// Another loss.
     Loss = "only the plain cross-entropy, and masked words and classes of BERT, are played yet";
     /// Another optimizer.
@@ -60,7 +61,7 @@ reasons! {
     /// Mixtures of experts of other models.
     Experts = "only experts like those of Mixtral, Qwen 3 and DeepSeek-V2-Lite are played yet";
     /// Optimizers that have another state for stacked weights.
-    OptimizerOfExperts = "only AdamW is played with experts yet";
+    OptimizerOfExperts = "only AdamW and SGD are played with experts yet";
     /// Adapters on stacked weights.
     AdaptedExperts = "adapters on experts are not played with dropout, which peft refuses";
     /// Multi-head latent attention.
@@ -72,12 +73,14 @@ reasons! {
     /// Encoders.
     Encoder = "encoders are not played yet";
     /// Another kind of layer.
-    Layer = "only layers like those of Llama, Qwen, Gemma, OLMo 2, GPT-2, OPT, StarCoder 2, Pythia, Phi-1.5, Falcon 7B, \
-        GPT-J and MPT are played yet";
+    Layer = "only layers like those of Llama, Qwen, Gemma, OLMo 2, GPT-2, OPT, StarCoder 2, StableLM 2, Command, Pythia, \
+        Phi-1.5, Phi-3, Falcon 7B, GPT-J and MPT are played yet";
     /// Another attention than the eager one in GPT-J.
     FusedAttentionOfGptJ = "GPT-J has eager attention alone";
     /// A bias on scores in attention that is one kernel.
     BiasInFusedAttention = "a bias on scores is played with eager attention alone";
+    /// A window shorter than the sequence.
+    Window = "sequences as long as the window of Gemma 3 are played with eager attention alone";
     /// Soft caps in attention that is one kernel.
     CapsInFusedAttention = "soft caps are played with eager attention alone";
 }

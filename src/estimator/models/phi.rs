@@ -21,8 +21,8 @@ pub fn is_like(model: &Model) -> bool {
 pub fn stack(parts: &Parts<'_>) -> Stack {
     let shared = neox::shared(parts);
     let layers = parts.equal_layers(layer(parts, &shared));
-    // `partial_rotary_factor` is 0.5 of 64 in Phi-1.5 and 0.4 of 80 in Phi-2.
-    let rotated = parts.model.head_dim.min(32);
+    // `partial_rotary_factor` is 0.5 unless a configuration says another, as that of Phi-2 does: 0.4 of 80.
+    let rotated = if parts.model.head_dim == 80 { 32 } else { parts.model.head_dim / 2 };
     let stack = Stack::new(parts, neox::opening(parts), shared, layers, layer_norm).rotating(rotated, ROT);
     Stack { head: Product::LinearWithBias, ..stack }
 }
@@ -43,7 +43,9 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
     block.named(&[q, k, v]);
     block.named(&turned);
     block.named(&whole);
+    let o = parts.dropout(&mut block, Place::AttentionDropout, o);
     let down = neox::mlp(&mut block, h, |x| Operator::GeluTanh { x });
+    let down = parts.dropout(&mut block, Place::MlpDropout, down);
     let sum = block.add(Place::AttentionAdd, Operator::Add { x: o, y: down });
     let out = block.add(Place::MlpAdd, Operator::Add { x: sum, y: x });
     block.named(&[h, o, down]);

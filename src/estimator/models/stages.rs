@@ -94,6 +94,7 @@ impl Model {
             cut: None,
             output: self.output.clone(),
             constants: self.constants.clone(),
+            beside: self.beside.clone(),
             ..*self
         })
     }

@@ -62,14 +62,33 @@ pub fn sdpa(k: &mut Lowering<'_>, [q, key, v]: [Slot; 3], layout: HeadLayout) ->
     }
 }
 
+/// How a mask and what it says of keys reach the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Masking {
+    /// Whether the tokens of a sequence are no multiple of 8, to which the kernel wants the mask padded.
+    pub pads_mask: bool,
+    /// Whether keys and values are repeated for each head of queries before (`sdpa_attention_forward` in transformers'
+    /// integrations/sdpa_attention.py).
+    pub repeats_keys: bool,
+}
+
 /// The same with a mask, which becomes numbers of the type of the queries; memory-efficient attention alone takes it.
 pub fn masked_sdpa(
     k: &mut Lowering<'_>,
-    [q, key, v]: [Slot; 3],
+    [q, mut key, mut v]: [Slot; 3],
     mask: Slot,
-    layout: HeadLayout,
-    pads_mask: bool,
+    mut layout: HeadLayout,
+    Masking { pads_mask, repeats_keys }: Masking,
 ) -> Slot {
+    if repeats_keys && layout.is_grouped {
+        let shape = k.form(q).shape;
+        [key, v] = [key, v].map(|x| {
+            let x = repeated(k, x, shape, layout.has_one_key_head);
+            k.hold(x);
+            x
+        });
+        layout.is_grouped = false;
+    }
     let [v, key, q] = [v, key, q].map(|x| k.autocast(x));
     let form = k.form(q);
     let added = mask_in(k, mask, form.dtype, Part::MaskInNumbers);
@@ -149,16 +168,12 @@ pub fn causal_mask(k: &mut Lowering<'_>, embedded: Slot, has_window: bool) -> Sl
 
 /// Which pairs count, for one sequence.
 pub fn boolean_mask(k: &mut Lowering<'_>, has_window: bool) -> Slot {
-    let arange =
-        |k: &mut Lowering<'_>, shape, from: &[Slot]| k.constant(Part::Ids, Form::new(DType::Long, shape), from);
     let batch = arange(k, B, &[]);
     let head = arange(k, Shape::ONE, &[]);
     let [queries, keys] = [0; 2].map(|_| {
         let plain = arange(k, S, &[]);
         arange(k, S, &[plain])
     });
-    let table =
-        |k: &mut Lowering<'_>, shape, from: &[Slot]| k.constant(Part::Table, Form::new(DType::Byte, shape), from);
     let near = has_window.then(|| {
         let all = table(k, Shape::ONE, &[]);
         let first = arange(k, S, &[queries]);
@@ -174,8 +189,18 @@ pub fn boolean_mask(k: &mut Lowering<'_>, has_window: bool) -> Slot {
     seen
 }
 
+/// Numbers of rows or columns.
+pub fn arange(k: &mut Lowering<'_>, shape: Shape, from: &[Slot]) -> Slot {
+    k.constant(Part::Ids, Form::new(DType::Long, shape), from)
+}
+
+/// A table of booleans.
+pub fn table(k: &mut Lowering<'_>, shape: Shape, from: &[Slot]) -> Slot {
+    k.constant(Part::Table, Form::new(DType::Byte, shape), from)
+}
+
 /// Those pairs as numbers to add, for each sequence: 0 or the least of the type.
-fn mask_in(k: &mut Lowering<'_>, seen: Slot, dtype: DType, part: Part) -> Slot {
+pub fn mask_in(k: &mut Lowering<'_>, seen: Slot, dtype: DType, part: Part) -> Slot {
     let [zero, least] = [0; 2].map(|_| k.constant(Part::Table, Form::new(dtype, Shape::ONE), &[]));
     k.constant(part, Form::new(dtype, B * S * S), &[seen, zero, least])
 }

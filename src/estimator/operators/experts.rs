@@ -234,7 +234,7 @@ impl Stacked {
 
 /// `x[index]`, whose gradient is added up by sorted indices (`index_put_with_sort_kernel` in
 /// aten/src/ATen/native/cuda/Indexing.cu).
-fn gather(k: &mut Lowering<'_>, part: Part, x: Slot, index: Slot, form: Form, rows: Shape) -> Slot {
+pub fn gather(k: &mut Lowering<'_>, part: Part, x: Slot, index: Slot, form: Form, rows: Shape) -> Slot {
     let long = k.form(index);
     let each = Workspace(Size::Of(long));
     let sort = Brief(Size::IndexSort { entries: long.shape, rows });

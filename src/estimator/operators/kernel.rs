@@ -36,11 +36,11 @@ impl From<Slot> for Operand {
 }
 
 /// Operands that a kernel has at most.
-pub const OPERANDS: usize = 4;
+pub const OPERANDS: usize = 7;
 
 /// A set of what a derivative may read of its kernel: operands by their place, the output, and what stands beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reads(u8);
+pub struct Reads(u16);
 
 /// Nothing is read.
 pub const NOTHING: Reads = Reads(0);
@@ -51,13 +51,13 @@ pub const SECOND: Reads = Reads(2);
 /// The third operand.
 pub const THIRD: Reads = Reads(4);
 /// The output.
-pub const OUTPUT: Reads = Reads(16);
+pub const OUTPUT: Reads = Reads(256);
 /// What a kernel puts out beside its output for the backward pass.
-pub const ASIDES: Reads = Reads(32);
+pub const ASIDES: Reads = Reads(512);
 
 impl Reads {
     /// All operands, the output and what stands beside it.
-    pub const ALL: Self = Self(63);
+    pub const ALL: Self = Self(1023);
 
     /// The operand at a place.
     pub const fn operand(place: usize) -> Self {
@@ -275,6 +275,8 @@ pub struct Program {
     pub slots: usize,
     /// Arguments that it is not handed.
     pub left_out: Vec<Slot>,
+    /// Whether the backward pass computes it again.
+    pub is_recomputed: bool,
     /// What it puts out.
     pub results: Vec<Slot>,
 }

@@ -5,6 +5,7 @@
 mod activation;
 mod application;
 mod attention;
+mod collated;
 mod divergence;
 mod embedding;
 mod experts;
@@ -22,6 +23,7 @@ mod size;
 mod tensor;
 
 pub use application::Application;
+pub use attention::Masking;
 pub use experts::{Routing, Stack};
 pub use kernel::{
     ASIDES, Added, Conversion, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, Weight,
@@ -67,16 +69,18 @@ pub enum Operator {
     SinusoidRows { positions: Value, like: Value, rows: Shape, width: Shape },
     /// The mask that eager attention adds to scores.
     CausalMask { embedded: Value, has_window: bool },
-    /// A mask of padding as booleans, which hides nothing and goes; no result.
-    PaddingMask { mask: Value },
     /// The mask that says for each pair whether it counts.
     BooleanMask,
+    /// The mask that a mask of tokens makes of every pair: `is_added` where as numbers that are added to scores.
+    PaddingMask { mask: Value, embedded: Value, is_added: bool },
     /// Root-mean-square norm, spelt out in operations as in transformers.
     RmsNorm { x: Value, width: Shape, weighting: Weighting },
     /// The bias on scores for each distance, for heads whose number is a power of two.
     Alibi,
     /// A mask as booleans.
     AsBooleans { mask: Value },
+    /// Layer norm with a weight alone, spelt out in operations in fp32.
+    CenteredNorm { x: Value, width: Shape },
     /// Layer norm with a weight alone.
     UnbiasedLayerNorm { x: Value, width: Shape },
     /// Layer norm with weight and bias, one kernel.
@@ -111,9 +115,12 @@ pub enum Operator {
     SharedKeys { x: Value, shared: Value, heads: Shape, first: Shape, whole: Shape },
     /// `scaled_dot_product_attention`.
     Sdpa { q: Value, k: Value, v: Value, layout: HeadLayout },
-    /// The same with a mask that says for each pair whether it counts, which flash attention does not take;
-    /// `pads_mask` where the tokens of a sequence are no multiple of 8.
-    MaskedSdpa { q: Value, k: Value, v: Value, mask: Value, layout: HeadLayout, pads_mask: bool },
+    /// The same with a mask that says for each pair whether it counts, which flash attention does not take.
+    MaskedSdpa { q: Value, k: Value, v: Value, mask: Value, layout: HeadLayout, masking: Masking },
+    /// The same over documents that stand one behind the other.
+    DocumentAttention { q: Value, k: Value, v: Value, layout: HeadLayout },
+    /// The same over sequences whose padding is taken out before and put back behind it.
+    UnpaddedAttention { q: Value, k: Value, v: Value, layout: HeadLayout },
     /// Attention with scores and softmax in full; two results, the output and the weights.
     EagerAttention { q: Value, k: Value, v: Value, mask: Option<Value>, layout: HeadLayout },
     /// Attention with scores that are divided in place, and a softmax in the type of the hidden state; two results.
@@ -254,9 +261,9 @@ impl Operator {
             Self::CausalMask { .. } | Self::BooleanMask | Self::PaddingMask { .. } => {
                 "transformers 5.23.0, masking_utils.py create_causal_mask"
             }
+            Self::CenteredNorm { .. } => "transformers 5.23.0, modeling_cohere.py CohereLayerNorm.forward",
             Self::RmsNorm { .. } => "transformers 5.23.0, modeling_llama.py LlamaRMSNorm.forward",
             Self::Alibi | Self::BiasedAttention { .. } => "transformers 5.23.0, modeling_mpt.py",
-            Self::AsBooleans { .. } => "transformers 5.23.0, modeling_mpt.py MptModel.forward",
             Self::LayerNorm { .. } | Self::UnbiasedLayerNorm { .. } => {
                 "PyTorch 2.15, derivatives.yaml native_layer_norm"
             }
@@ -269,6 +276,8 @@ impl Operator {
             Self::Rotary { .. } => "transformers 5.23.0, modeling_llama.py apply_rotary_pos_emb",
             Self::ScoresInPlace { .. } => "transformers 5.23.0, modeling_falcon.py FalconAttention.forward",
             Self::Sdpa { .. } | Self::MaskedSdpa { .. } => "PyTorch 2.15, flash_api.cpp and mem_eff_attention",
+            Self::UnpaddedAttention { .. } => "transformers 5.23.0, modeling_flash_attention_utils.py _upad_input",
+            Self::DocumentAttention { .. } => "PyTorch 2.15, torch/nn/attention/varlen.py and flash_api.cpp",
             Self::SplitAt { .. } => "PyTorch 2.15, derivatives.yaml split_with_sizes",
             Self::Concat { .. } => "PyTorch 2.15, derivatives.yaml cat",
             Self::ComplexTable { .. } => {
@@ -292,7 +301,9 @@ impl Operator {
             Self::Reshape { .. } => "PyTorch 2.15, derivatives.yaml view",
             Self::Scale { .. } => "PyTorch 2.15, derivatives.yaml mul",
             Self::ScaleByBuffer { .. } => "transformers 5.23.0, modeling_gemma.py GemmaTextScaledWordEmbedding.forward",
-            Self::To { .. } | Self::CastLike { .. } => "PyTorch 2.15, derivatives.yaml _to_copy",
+            Self::To { .. } | Self::CastLike { .. } | Self::AsBooleans { .. } => {
+                "PyTorch 2.15, derivatives.yaml _to_copy"
+            }
             Self::CrossEntropy { .. } => "transformers 5.23.0, loss_utils.py ForCausalLMLoss",
             Self::LastTokens { .. } => "transformers 5.23.0, modeling_llama.py LlamaForCausalLM.forward",
             Self::ScoreOfLast { .. } => {
@@ -330,6 +341,7 @@ impl Operator {
             | Self::Router { x, .. }
             | Self::CausalMask { embedded: x, .. }
             | Self::RmsNorm { x, .. }
+            | Self::CenteredNorm { x, .. }
             | Self::LayerNorm { x, .. }
             | Self::UnbiasedLayerNorm { x, .. }
             | Self::AsBooleans { mask: x }
@@ -354,7 +366,6 @@ impl Operator {
             | Self::Reshape { x }
             | Self::OffsetPositions { x }
             | Self::Tanh { x }
-            | Self::PaddingMask { mask: x }
             | Self::LastTokens { x, .. }
             | Self::Row { x, .. }
             | Self::LogSumExp { x, .. }
@@ -371,6 +382,7 @@ impl Operator {
             Self::Computed { x, y, .. } => [Some(x), y].into_iter().flatten().collect(),
             Self::SinusoidRows { positions: x, like: y, .. }
             | Self::RotaryPairs { x, rows: y }
+            | Self::PaddingMask { mask: x, embedded: y, .. }
             | Self::Multiply { x, y }
             | Self::Concat { x, y, .. }
             | Self::SharedKeys { x, shared: y, .. }
@@ -384,7 +396,10 @@ impl Operator {
             | Self::FillMasked { x, mask: y }
             | Self::SumOfMaskedRows { x, mask: y, .. }
             | Self::CrossEntropy { logits: x, labels: y, .. } => vec![x, y],
-            Self::Rotary { x: q, cos: k, sin: v } | Self::Sdpa { q, k, v, .. } => vec![q, k, v],
+            Self::Rotary { x: q, cos: k, sin: v }
+            | Self::Sdpa { q, k, v, .. }
+            | Self::DocumentAttention { q, k, v, .. }
+            | Self::UnpaddedAttention { q, k, v, .. } => vec![q, k, v],
             Self::EagerAttention { q, k, v, mask, .. } => [q, k, v].into_iter().chain(mask).collect(),
             Self::ScoresInFp32 { q, k, v, mask, .. } | Self::MaskedSdpa { q, k, v, mask, .. } => vec![q, k, v, mask],
             Self::ComplexRotary { q, k, table, .. } => vec![q, k, table],
@@ -406,7 +421,6 @@ impl Operator {
             | Self::ScoresInFp32 { .. }
             | Self::CountedPositions => 2,
             Self::Split { parts, .. } => parts,
-            Self::PaddingMask { .. } => 0,
             _ => 1,
         }
     }
@@ -430,7 +444,11 @@ impl Operator {
             }
             Self::RotaryPairs { x, rows } => rotary::in_pairs(to, to.slot(x), to.slot(rows)),
             Self::BooleanMask => attention::boolean_mask(to, false),
+            Self::PaddingMask { mask, embedded, is_added } => {
+                collated::mask_of_padding(to, to.slot(mask), to.slot(embedded), is_added)
+            }
             Self::CausalMask { embedded, has_window } => attention::causal_mask(to, to.slot(embedded), has_window),
+            Self::CenteredNorm { x, width } => norm::centered(to, to.slot(x), width),
             Self::RmsNorm { x, width, weighting } => norm::rms_norm(to, to.slot(x), width, weighting),
             Self::PositionBuffer => embedding::position_buffer(to),
             Self::PositionsOfIds { ids, is_one_sequence } => {
@@ -477,8 +495,14 @@ impl Operator {
                 let [q, k, v, mask, bias] = [q, k, v, mask, bias].map(|x| to.slot(x));
                 return attention::eager(to, [q, k, v], Some(mask), Some(bias), layout).into();
             }
-            Self::MaskedSdpa { q, k, v, mask, layout, pads_mask } => {
-                attention::masked_sdpa(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout, pads_mask)
+            Self::MaskedSdpa { q, k, v, mask, layout, masking } => {
+                attention::masked_sdpa(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout, masking)
+            }
+            Self::DocumentAttention { q, k, v, layout } => {
+                collated::documents(to, [q, k, v].map(|x| to.slot(x)), layout)
+            }
+            Self::UnpaddedAttention { q, k, v, layout } => {
+                collated::unpadded(to, [q, k, v].map(|x| to.slot(x)), layout)
             }
             Self::ScoresInPlace { q, k, v, mask, hidden, layout } => {
                 let dtype = to.form(to.slot(hidden)).dtype;
@@ -506,11 +530,6 @@ impl Operator {
                 loss::to(to, part, to.slot(x), dtype)
             }
             Self::CastLike { x, like } => loss::to(to, Part::ResultCast, to.slot(x), to.form(to.slot(like)).dtype),
-            Self::PaddingMask { mask } => {
-                let form = to.form(to.slot(mask)).with_dtype(DType::Byte);
-                to.constant(Part::Mask, form, &[to.slot(mask)]);
-                return Vec::new();
-            }
             Self::LastTokens { x, is_copied } => log_probs::last_tokens(to, to.slot(x), is_copied),
             Self::ScoreOfLast { scores, ids } => log_probs::score_of_last(to, to.slot(scores), to.slot(ids)),
             Self::GatherColumns { x, ids, width } => log_probs::gather_columns(to, to.slot(x), to.slot(ids), width),

@@ -57,13 +57,54 @@ pub fn rms_norm(k: &mut Lowering<'_>, x: Slot, width: Shape, weighting: Weightin
     if weighting == Weighting::Full { k.cast(Part::ResultCast, out, form.dtype) } else { out }
 }
 
+/// `CohereLayerNorm.forward`: the mean is taken away twice, once for the variance.
+pub fn centered(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
+    let form = k.form(x);
+    let rows = Form::new(DType::Single, form.shape / width);
+    let wide = k.cast(Part::InFp32, x, DType::Single);
+    let all = k.form(wide);
+    let whole = Size::Of(all);
+    let of_rows = Sum { outputs: rows.shape, inputs: width, fast: true };
+    let mean = k.kernel(Part::Mean, rows, &[wide.into()]).d(0, NOTHING, &[New]).put();
+    let centered = |k: &mut Lowering<'_>| {
+        let call = k.kernel(Part::Centered, all, &[wide.into(), mean.into()]);
+        call.d(0, NOTHING, &[Pass]).d_sum(1, NOTHING, &[NewOf(whole)], of_rows).put()
+    };
+    let square = centered(k);
+    let square = k.kernel(Part::Square, all, &[square.into()]);
+    let square = square.d(0, FIRST, &[Workspace(whole), Workspace(whole), New]).put();
+    let variance = k.kernel(Part::Variance, rows, &[square.into()]).d(0, NOTHING, &[New]).put();
+    let deviation = centered(k);
+    let eps = k.kernel(Part::MeanEps, rows, &[variance.into()]).d(0, NOTHING, &[Pass]).put();
+    let row = Workspace(Size::Of(rows));
+    let root = k.kernel(Part::InverseRoot, rows, &[eps.into()]).d(0, OUTPUT, &[row, row, New]).put();
+    let normed = k.kernel(Part::Normed, all, &[deviation.into(), root.into()]);
+    let normed = normed.d_sum(1, FIRST, &[NewOf(whole)], of_rows).d(0, SECOND, &[New]).put();
+    let weight = k.weight(Part::Weight, Form::new(k.types.weights, width));
+    let weight = in_fp32(k, weight, width);
+    let over_rows = Sum { outputs: width, inputs: rows.shape, fast: false };
+    let call = k.kernel(Part::Result, all, &[weight, normed.into()]);
+    let out = call.d(1, FIRST, &[New]).d_sum(0, SECOND, &[NewOf(whole)], over_rows).put();
+    // Names of the function.
+    [mean, variance].into_iter().for_each(|name| k.hold(name));
+    k.hold_until(wide, normed);
+    k.hold_until(normed, out);
+    k.cast(Part::ResultCast, out, form.dtype)
+}
+
+/// Weights in fp32.
+fn in_fp32(k: &mut Lowering<'_>, weight: Operand, width: Shape) -> Operand {
+    if k.types.weights == DType::Single {
+        return weight;
+    }
+    let wide = Form::new(DType::Single, width);
+    k.kernel(Part::WeightInFp32, wide, &[weight]).d(0, NOTHING, &[New]).put().into()
+}
+
 /// One and the weights, in fp32.
 fn one_plus(k: &mut Lowering<'_>, weight: Operand, width: Shape) -> Operand {
     let wide = Form::new(DType::Single, width);
-    let weight = match k.types.weights {
-        DType::Single => weight,
-        _ => k.kernel(Part::WeightInFp32, wide, &[weight]).d(0, NOTHING, &[New]).put().into(),
-    };
+    let weight = in_fp32(k, weight, width);
     k.kernel(Part::OnePlusWeight, wide, &[weight]).d(0, NOTHING, &[Pass]).put().into()
 }
 

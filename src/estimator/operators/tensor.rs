@@ -36,6 +36,7 @@ names! {
         EmbeddingNorm "norm of embeddings",
         TokenTypes "types of tokens",
         Positions "positions",
+        Edges "where documents begin",
         RotaryTable "rotary table",
         Mask "causal mask",
         WindowMask "mask of a window",
@@ -168,6 +169,8 @@ names! {
         Repeated "heads repeated",
         Square "square",
         Mean "mean",
+        Variance "variance",
+        Centered "less the mean",
         MeanEps "mean and ε",
         InverseRoot "inverse root",
         Normed "normed",
@@ -386,7 +389,7 @@ impl Tensor {
                 | Part::GradientInFp64
                 | Part::Clipping,
             ) => Kind::Temporary,
-            (_, Part::Ids | Part::Mask | Part::Counted) => Kind::Batch,
+            (_, Part::Ids | Part::Mask | Part::Counted) | (Place::Edges, _) => Kind::Batch,
             (
                 Place::Head
                 | Place::Logits

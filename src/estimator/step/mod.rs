@@ -598,7 +598,8 @@ impl<'p> Play<'p> {
     /// Has threads keep the workspaces of libraries. In a steady step they have taken those that they ever take.
     fn keep_workspaces(&mut self, libraries: &[TensorId], is_steady: bool) {
         let networks = self.networks;
-        let has_checkpoints = self.plan.has_checkpoints;
+        let mut instances = networks.iter().flat_map(|network| &network.stages).flat_map(|stage| &stage.instances);
+        let has_checkpoints = instances.any(|instance| instance.program.is_recomputed);
         let kept = libraries.iter().map(|&tensor| {
             let kernels = || {
                 let stages = networks.iter().flat_map(|network| &network.stages);

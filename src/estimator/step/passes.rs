@@ -207,7 +207,6 @@ impl<'p> Play<'p> {
         let [first, between @ .., last] = network.stages.as_slice() else { return Vec::new() };
         // Engines divide the trained network alone.
         let has_hooks = number == 0 && is_recorded;
-        let has_checkpoints = self.plan.has_checkpoints && is_recorded;
         self.tape.set_recording(is_recorded);
         self.tape.mark(if is_recorded { Moment::Forward } else { Moment::Score });
         if has_hooks {
@@ -227,7 +226,7 @@ impl<'p> Play<'p> {
                     self.hook_on_the_way_back(scope, Hook::AfterBackward);
                 }
                 let arguments = [&[x], shared].concat();
-                let results = if has_checkpoints {
+                let results = if is_recorded && instance.program.is_recomputed {
                     self.tape.checkpoint(instance, &arguments)
                 } else {
                     self.tape.run(instance, &arguments)

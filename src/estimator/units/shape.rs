@@ -42,6 +42,10 @@ widths! {
     Chunk, CHUNK = "S_k";
     /// Rows of the last of these.
     LastChunk, LAST = "S_l";
+    /// Rows of flash attention's sums over documents that stand one behind the other, with 128 more for each document.
+    DocumentRows, DOCS = "S_doc";
+    /// Where documents that stand one behind the other begin, and where the last one ends.
+    Edges, EDGES = "n_doc+1";
     /// Width of the residual stream.
     Hidden, H = "H";
     /// Attention heads.
@@ -170,28 +174,57 @@ impl fmt::Display for Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Widths {
     values: [u64; COUNT],
+    /// Documents of a sequence, where all sequences of a micro-batch stand one behind the other in one.
+    documents: Option<u64>,
 }
 
 impl Widths {
     /// The widths of a model at so many tokens a sequence; those that are not named are 1. What kernels pad is derived
     /// here, so that no rule rounds.
     pub fn new(sequence: u64, named: &[(Width, u64)]) -> Self {
-        let given = named.iter().fold(Self { values: [1; COUNT] }, |widths, &(width, value)| widths.with(width, value));
+        let given = named
+            .iter()
+            .fold(Self { values: [1; COUNT], documents: None }, |widths, &(width, value)| widths.with(width, value));
         let head = given.of(Width::HeadDim);
-        // csrc/flash_attn/flash_api.cpp of PyTorch 2.15: `mha_bwd` rounds rows to 128, and heads of more than 192 take
-        // kernels of 256 columns; mem_eff_attention's kernel_forward.h aligns its sums to 32 rows; `pad_bias` of
-        // transformers/attention.cpp pads masks to 8 columns.
+        // csrc/flash_attn/flash_api.cpp of PyTorch 2.15: heads of more than 192 take kernels of 256 columns.
         given
-            .with(Width::Sequence, sequence)
-            .with(Width::Predicted, sequence.saturating_sub(1))
-            .with(Width::SequenceBy128, sequence.next_multiple_of(128))
-            .with(Width::SequenceBy8, sequence.next_multiple_of(8))
-            .with(Width::SequenceBy32, sequence.next_multiple_of(32))
+            .of_sequence(sequence)
             .with(Width::PackedHeads, given.of(Width::Heads).saturating_add(given.of(Width::KvHeads).saturating_mul(2)))
             .with(Width::LatentAndRotary, given.of(Width::LatentRank).saturating_add(given.of(Width::RotaryDim)))
             .with(Width::KeyDim, head.saturating_add(given.of(Width::RotaryDim)))
             .with(Width::Unrotated, head.saturating_sub(given.of(Width::Rotated)))
             .with(Width::HeadDimBy32, if head <= 192 { head.next_multiple_of(32) } else { 256 })
+    }
+
+    /// The same widths at so many tokens a sequence.
+    fn of_sequence(self, sequence: u64) -> Self {
+        // `mha_bwd` in csrc/flash_attn/flash_api.cpp of PyTorch 2.15 rounds rows to 128; mem_eff_attention's
+        // kernel_forward.h aligns its sums to 32 rows; `pad_bias` of transformers/attention.cpp pads masks to 8 columns.
+        let multiple = |of| sequence.checked_next_multiple_of(of).unwrap_or(u64::MAX);
+        self.with(Width::Sequence, sequence)
+            .with(Width::Predicted, sequence.saturating_sub(1))
+            .with(Width::SequenceBy128, multiple(128))
+            .with(Width::SequenceBy8, multiple(8))
+            .with(Width::SequenceBy32, multiple(32))
+    }
+
+    /// The same widths, with all sequences of a micro-batch, of so many documents each, one behind the other in one.
+    pub const fn flattened(mut self, documents: u64) -> Self {
+        self.documents = Some(documents);
+        self
+    }
+
+    /// The same widths at a micro-batch of so many sequences.
+    pub fn at(self, batch: u64) -> Self {
+        let tokens = self.of(Width::Sequence).saturating_mul(batch);
+        let documents = self.documents.unwrap_or(1).saturating_mul(batch);
+        let batched = match self.documents {
+            Some(_) => self.of_sequence(tokens).with(Width::Batch, 1),
+            None => self.with(Width::Batch, batch),
+        };
+        batched
+            .with(Width::DocumentRows, tokens.saturating_add(documents.saturating_mul(128)))
+            .with(Width::Edges, documents.saturating_add(1))
     }
 
     /// The same widths with another value of one.

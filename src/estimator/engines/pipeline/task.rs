@@ -4,7 +4,7 @@ use super::Pipeline;
 use crate::estimator::choice::{Adapter, Precision};
 use crate::estimator::engines::networks::Networks;
 use crate::estimator::engines::passes::{Batches, Network, Task};
-use crate::estimator::models::{Cut, End, Model, NotCounted, tokens};
+use crate::estimator::models::{Collation, Cut, End, Model, NotCounted, tokens};
 use crate::estimator::operators::{Form, Owner, Part, Place, Size, Tensor};
 
 impl Pipeline {
@@ -14,7 +14,7 @@ impl Pipeline {
             return Err(NotCounted::LongPipeline);
         }
         let recipe = &networks.scenario.recipe;
-        let model = networks.trained(End::Loss, false, true)?;
+        let model = networks.trained(End::Loss, Collation::Equal, true)?;
         let is_of_one_type = matches!(recipe.precision, Precision::PureBf16 | Precision::Fp32);
         if model.is_tied || recipe.adapter != Adapter::None || !is_of_one_type {
             return Err(NotCounted::Pipeline);

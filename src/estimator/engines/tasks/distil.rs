@@ -4,7 +4,7 @@
 use super::{Networks, Script, handed_out, of_batch, trainer};
 use crate::estimator::choice::Reference;
 use crate::estimator::engines::passes::{Batches, Network, Task};
-use crate::estimator::models::{Block, End, NotCounted, tokens};
+use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
 use crate::estimator::operators::{Form, Operator, Owner, Part, Place};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::units::{B, DType, S, S1, SC, SP, Shape, V, Width};
@@ -16,9 +16,9 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
         return Err(NotCounted::Task);
     }
     let types = networks.types();
-    let model = networks.trained(End::Logits, true, true)?;
+    let model = networks.trained(End::Logits, Collation::Masked, true)?;
     let out = Form::new(types.autocast.unwrap_or(model.dtype), B * S * V);
-    let teacher = networks.other(End::Logits, true)?;
+    let teacher = networks.other(End::Logits, Collation::Masked)?;
     let mut script = Script::default();
     let [ids, mask, labels, _, _, items] = script.names();
     let [count] = script.call(items_of(), &[labels]);

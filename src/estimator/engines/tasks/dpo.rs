@@ -6,7 +6,7 @@ use super::log_probs::{CHUNK_ROWS, chunks, entropies, selective_log_softmax};
 use super::{Local, Networks, PAIR, Script, handed_out, of_batch, reference, trainer};
 use crate::estimator::choice::Reference;
 use crate::estimator::engines::passes::{Batches, Network, Task};
-use crate::estimator::models::{Block, End, NotCounted, tokens};
+use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
 use crate::estimator::operators::{Form, Operator, Owner, Part, Place, Value};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::units::{B, DType, S, S1, SC, Shape, V, Width};
@@ -17,18 +17,18 @@ const HALF: Shape = B.part(2);
 /// The task.
 pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCounted> {
     let types = networks.types();
-    let trained = networks.trained(End::Logits, true, true)?;
+    let trained = networks.trained(End::Logits, Collation::Masked, true)?;
     let out = Form::new(types.autocast.unwrap_or(trained.dtype), B * S * V);
     let sequences = scenario.recipe.batch.saturating_mul(PAIR as u32);
     let mut all = vec![Network { model: trained, types, owner: Owner::Trained, shared_with: None, is_updated: true }];
     let of = reference(scenario);
     match of {
         Reference::Copy => {
-            let model = networks.other(End::Logits, true)?;
+            let model = networks.other(End::Logits, Collation::Masked)?;
             all.push(Network { model, types, owner: Owner::Reference, shared_with: None, is_updated: false });
         }
         Reference::Adapter => {
-            let model = networks.trained(End::Logits, true, false)?;
+            let model = networks.trained(End::Logits, Collation::Masked, false)?;
             all.push(Network { model, types, owner: Owner::Trained, shared_with: Some(0), is_updated: false });
         }
         Reference::None => {}

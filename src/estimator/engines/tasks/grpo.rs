@@ -6,7 +6,7 @@ use super::log_probs::{CHUNK_ROWS, chunks, entropies, joined, selective_log_soft
 use super::{Local, Networks, Script, handed_out, of_batch, reference};
 use crate::estimator::choice::{Reference, RewardModel, Rollout};
 use crate::estimator::engines::passes::{Batches, Network, Pass, Task};
-use crate::estimator::models::{Block, End, NotCounted, tokens};
+use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
 use crate::estimator::operators::{Form, Operator, Owner, Part, Place, Types};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::units::{B, SC, SC1, V, Width};
@@ -19,16 +19,16 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     }
     let types = networks.types();
     let end = End::LogitsOfCompletion;
-    let trained = networks.trained(end, true, true)?;
+    let trained = networks.trained(end, Collation::Masked, true)?;
     let out = Form::new(types.autocast.unwrap_or(trained.dtype), B * SC1 * V);
     let mut all = vec![Network { model: trained, types, owner: Owner::Trained, shared_with: None, is_updated: true }];
     match reference(scenario) {
         Reference::Copy => {
-            let model = networks.other(end, true)?;
+            let model = networks.other(end, Collation::Masked)?;
             all.push(Network { model, types, owner: Owner::Reference, shared_with: None, is_updated: false });
         }
         Reference::Adapter => {
-            let model = networks.trained(end, true, false)?;
+            let model = networks.trained(end, Collation::Masked, false)?;
             all.push(Network { model, types, owner: Owner::Trained, shared_with: Some(0), is_updated: false });
         }
         Reference::None => {}

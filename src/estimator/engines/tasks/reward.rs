@@ -3,7 +3,7 @@
 
 use super::{Networks, PAIR, Script, handed_out, of_batch, trainer};
 use crate::estimator::engines::passes::{Batches, Network, Task};
-use crate::estimator::models::{Block, End, NotCounted, tokens};
+use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
 use crate::estimator::operators::{Form, Operator, Owner, Part, Place};
 use crate::estimator::units::{B, DType, Shape};
 
@@ -13,7 +13,7 @@ const HALF: Shape = B.part(2);
 /// The task.
 pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
     let types = networks.types();
-    let model = networks.trained(End::Score, true, true)?;
+    let model = networks.trained(End::Score, Collation::Masked, true)?;
     let out = Form::new(types.autocast.unwrap_or(model.dtype), B);
     let mut script = Script { is_recorded: true, ..Script::default() };
     let [ids, mask] = script.names();

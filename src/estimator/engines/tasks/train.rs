@@ -1,13 +1,15 @@
 //! Training on the next token, on masked words or on classes, in a loop of PyTorch's own: forward, loss, backward.
 
 use super::{Networks, Script, of_batch};
+use crate::estimator::choice::{AttentionKernel, Batching, PaddedAttention};
 use crate::estimator::engines::passes::{Batches, Network, Pass, Task};
-use crate::estimator::models::{End, NotCounted, tokens};
-use crate::estimator::operators::{Owner, Part};
+use crate::estimator::models::{Collation, End, NotCounted, tokens};
+use crate::estimator::operators::{Owner, Part, Size, Tensor};
+use crate::estimator::scenario::Scenario;
 
 /// The task.
 pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
-    let model = networks.trained(End::Loss, false, true)?;
+    let model = networks.trained(End::Loss, collation(networks.scenario), true)?;
     let mut script = Script { is_recorded: true, ..Script::default() };
     let ids = script.name();
     let mut batch = vec![of_batch(Part::Ids, tokens())];
@@ -16,6 +18,11 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         labels = script.name();
         batch.push(of_batch(Part::Labels, form));
     }
+    let mut given = vec![ids];
+    for &(place, form) in &model.beside {
+        given.push(script.name());
+        batch.push(Tensor { place, part: Part::Ids, size: Size::Of(form) });
+    }
     let [loss, logits] = script.names();
     // The loop that trains on several devices keeps what it got until the next micro-batch or the end of the step.
     let is_kept = networks.data_parallel.keeps_results();
@@ -23,13 +30,7 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         script.forget(&[loss, logits]);
     }
     let into = vec![loss, logits];
-    script.passes.push(Pass::Forward {
-        network: 0,
-        given: vec![ids],
-        given_last: vec![labels],
-        into,
-        is_recorded: true,
-    });
+    script.passes.push(Pass::Forward { network: 0, given, given_last: vec![labels], into, is_recorded: true });
     let scales_loss = networks.data_parallel.loss_scales() > 0;
     if let Some(output) = model.output.as_ref().filter(|_| !scales_loss) {
         script.call_into(output.clone(), &[loss], &[loss]);
@@ -69,4 +70,20 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         is_of_one_batch: false,
         has_groups: false,
     })
+}
+
+/// How sequences become a micro-batch. Rows that documents fill have as many of them as documents of the median length do.
+fn collation(scenario: &Scenario) -> Collation {
+    match scenario.lengths.batching {
+        Batching::Equal => Collation::Equal,
+        Batching::Padded | Batching::Bucketed if takes_padding_out(scenario) => Collation::Unpadded,
+        Batching::Padded | Batching::Bucketed => Collation::Padded,
+        Batching::Flattened => Collation::Flattened(1),
+        Batching::Packed => Collation::Flattened(scenario.recipe.sequence.div_ceil(scenario.lengths.median.max(1))),
+    }
+}
+
+/// Whether attention takes padding out, which eager attention never does.
+fn takes_padding_out(scenario: &Scenario) -> bool {
+    (scenario.lengths.attention, scenario.recipe.attention) == (PaddedAttention::Unpadded, AttentionKernel::Flash)
 }
