@@ -83,7 +83,11 @@ pub fn largest_micro_batch(scenario: &Scenario, budget: u64) -> Result<u32, NotC
     let [alone, several] = [&alone, &several].map(|ranks| ranks.iter().map(Program::steady).collect::<Vec<_>>());
     let fits = |batch: u32| {
         let ranks = if batch == 1 { &alone } else { &several };
-        ranks.iter().all(|played| played.peak_at(batch.into()).bytes <= budget)
+        let is_within = |played: &Played<'_>| {
+            let sequences = u64::from(batch).saturating_mul(played.program.plan.task.sequences);
+            played.peak_at(sequences).bytes <= budget
+        };
+        ranks.iter().all(is_within)
     };
     Ok(search::largest(Field::Batch.bound().max as u32, scenario.recipe.batch, fits))
 }

@@ -2,8 +2,8 @@
 
 use bmax::tape::{Program, largest_micro_batch};
 use bmax::{
-    AttentionKernel, Batching, Engine, Fp8, Kernels, LossHead, Method, Offload, Outside, RewardModel, Rollout,
-    Scenario, Switch, TaskKind, catalogue,
+    Adapter, AttentionKernel, Batching, Engine, Fp8, Kernels, LossHead, Method, Offload, Outside, Precision,
+    Recomputation, RewardModel, Rollout, Scenario, Switch, TaskKind, catalogue,
 };
 use proptest::prelude::*;
 
@@ -45,17 +45,19 @@ proptest! {
     #[test]
     fn any_scenario_is_played_or_refused(
         scenario in any_scenario(),
-        (is_one_gpu, is_listed, task) in any::<(bool, bool, bool)>(),
-        (ranks, chunks) in (1..9_u32, 1..5_u32),
+        (is_one_gpu, is_listed, task, is_pipeline) in any::<(bool, bool, bool, bool)>(),
+        (ranks, chunks, is_full) in (2..9_u32, 1..5_u32, any::<bool>()),
     ) {
         let kind = scenario.task.kind;
         let task_of = scenario.task;
         let scenario = if is_one_gpu { on_one_gpu(scenario, is_listed) } else { scenario };
         let is_task = task && is_one_gpu;
         let mut scenario = if is_task { of_a_task(Scenario { task: task_of, ..scenario }, kind) } else { scenario };
-        if is_one_gpu && !is_task {
-            let cluster = &mut scenario.cluster;
+        if is_one_gpu && is_pipeline && !is_task {
+            let (cluster, recipe) = (&mut scenario.cluster, &mut scenario.recipe);
             (cluster.gpus, cluster.pipeline_parallel, cluster.virtual_stages) = (ranks, ranks, chunks);
+            (recipe.precision, recipe.adapter) = (Precision::PureBf16, Adapter::None);
+            recipe.recomputation = if is_full { Recomputation::Full } else { Recomputation::None };
         }
         match Program::of(&scenario) {
             Ok(program) => {
