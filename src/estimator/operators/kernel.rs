@@ -276,3 +276,11 @@ pub struct Program {
     /// What it puts out.
     pub results: Vec<Slot>,
 }
+
+impl Program {
+    /// How many kernels there are up to the last that has a weight.
+    pub fn end_of_weights(&self) -> usize {
+        let has_weight = |kernel: &Kernel| kernel.operands.iter().any(|of| matches!(of, Operand::Weight(_)));
+        self.kernels.iter().rposition(has_weight).map_or(0, |last| last + 1)
+    }
+}

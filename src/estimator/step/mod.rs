@@ -59,7 +59,7 @@ struct Stage<'p> {
     instances: Vec<Instance<'p>>,
     /// What the optimizer does with each weight of each of them.
     updates: Vec<&'p [Update]>,
-    /// What the engine does with the weights of each of them; those of the first and the last block are one unit.
+    /// What the engine does with the weights of each of them. Where the first and the last block have none, they are one unit.
     units: Vec<Unit>,
     times: u32,
 }
@@ -115,8 +115,9 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         ddp.unit(&told, &mut registry)
     } else {
         let before = programs.last_layer();
-        let weights = programs.root(model, &registry);
-        let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: true };
+        let is_apart = plan.data_parallel.has_units_apart();
+        let weights = if is_apart { Vec::new() } else { programs.root(model, &registry) };
+        let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: true, stays: false };
         plan.data_parallel.unit(place, &model.widths, &mut registry)
     };
     let mut play = Play::new(model, plan, &stages, output, &root);
@@ -243,25 +244,31 @@ fn stages<'p>(
         let updates = programs.iter().map(|lowered| lowered.updates.as_slice()).collect();
         Stage { instances: programs.iter().map(instance).collect(), updates, units, times }
     };
-    let mut all = vec![stage(&programs.opening, Vec::new(), 1)];
+    let is_apart = plan.data_parallel.has_units_apart();
     let mut before: Option<Vec<&Weight>> = None;
+    let mut unit = |program: &'p Program, stays| {
+        let weights: Vec<_> = program.weights.iter().collect();
+        let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: false, stays };
+        let unit = plan.data_parallel.unit(place, &model.widths, registry);
+        before = Some(weights);
+        unit
+    };
+    let [opening] = &programs.opening;
+    let units = if is_apart { vec![unit(&opening.program, false)] } else { Vec::new() };
+    let mut all = vec![stage(&programs.opening, units, 1)];
     for (run, programs) in model.layers.iter().zip(&programs.layers) {
         let members = match (depth, run.times) {
             (Depth::Folded, times @ 4..) => vec![1, times - 2, 1],
             (_, times) => vec![1; times as usize],
         };
         for times in members {
-            let mut units = Vec::with_capacity(programs.len());
-            for lowered in programs {
-                let weights: Vec<_> = lowered.program.weights.iter().collect();
-                let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: false };
-                units.push(plan.data_parallel.unit(place, &model.widths, registry));
-                before = Some(weights);
-            }
+            let units = programs.iter().map(|lowered| unit(&lowered.program, false)).collect();
             all.push(stage(programs, units, times));
         }
     }
-    let mut last = stage(&programs.closing, Vec::new(), 1);
+    let [closing] = &programs.closing;
+    let units = if is_apart { vec![unit(&closing.program, true)] } else { Vec::new() };
+    let mut last = stage(&programs.closing, units, 1);
     if model.is_tied {
         // The head's matrix is the embedding's, the first of all.
         let weights = programs.closing[0].program.weights.iter().zip(&mut last.instances[0].weights);
@@ -289,12 +296,11 @@ fn piece(tensor: &Tensor, widths: &Widths) -> Piece {
 /// What each name has.
 type Names = [Vec<Storage>; Name::COUNT];
 
-/// The unit of the engine on which acts are done: the one of the first and the last block, or another by its stage and its place
-/// there.
+/// The unit of the engine on which acts are done: that of the whole model, or another by its stage and its place there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Root,
-    Layer(usize, usize),
+    Block(usize, usize),
 }
 
 /// Of what an act is.
@@ -529,14 +535,16 @@ impl<'p> Play<'p> {
         if hook.is_root_first() {
             self.hook(Scope::Root, hook);
         }
-        for (stage, Stage { units, times, .. }) in self.stages.iter().enumerate() {
+        let (stages, last) = (self.stages, self.stages.len() - 1);
+        for stage in (1..last).chain([0, last]) {
+            let Stage { units, times, .. } = &stages[stage];
             if units.iter().all(|unit| unit.at(hook).is_empty()) {
                 continue;
             }
             if *times > 1 {
                 self.tape.begin_repeat(*times);
             }
-            (0..units.len()).for_each(|place| self.hook(Scope::Layer(stage, place), hook));
+            (0..units.len()).for_each(|place| self.hook(Scope::Block(stage, place), hook));
             if *times > 1 {
                 self.tape.end_repeat();
             }
@@ -550,7 +558,7 @@ impl<'p> Play<'p> {
     fn hook(&mut self, scope: Scope, hook: Hook) {
         let unit = match scope {
             Scope::Root => self.root,
-            Scope::Layer(stage, place) => &self.stages[stage].units[place],
+            Scope::Block(stage, place) => &self.stages[stage].units[place],
         };
         unit.at(hook).iter().for_each(|&act| self.act(act, Of { scope, number: EMBEDDING, has_states: false }));
     }
@@ -567,12 +575,11 @@ impl<'p> Play<'p> {
     fn numbers(&self, scope: Scope) -> Vec<usize> {
         let of = |instance: &Instance<'_>| instance.weights.clone();
         match scope {
-            Scope::Layer(stage, place) => of(&self.stages[stage].instances[place]),
-            Scope::Root => [self.stages.first(), self.stages.last()]
-                .into_iter()
-                .flatten()
-                .flat_map(|stage| stage.instances.iter().flat_map(of))
-                .collect(),
+            Scope::Block(stage, place) => of(&self.stages[stage].instances[place]),
+            Scope::Root => {
+                let without_unit = self.stages.iter().filter(|stage| stage.units.is_empty());
+                without_unit.flat_map(|stage| stage.instances.iter().flat_map(of)).collect()
+            }
         }
     }
 
@@ -581,7 +588,7 @@ impl<'p> Play<'p> {
         let [first, between @ .., last] = self.stages else { return };
         self.tape.mark(Moment::Forward);
         self.hook(Scope::Root, Hook::BeforeForward);
-        let begun = self.tape.run(&first.instances[0], &[ids]);
+        let begun = self.run_end(0, &first.instances[0], &[ids]);
         let (shared, names) = begun[1..].split_at(self.model.shared);
         let mut x = begun[0];
         // What the model's function keeps of a layer until the next one is done.
@@ -589,7 +596,7 @@ impl<'p> Play<'p> {
         for (place, Stage { instances, times, .. }) in between.iter().enumerate() {
             self.begin_both_ways(*times);
             for (unit, instance) in instances.iter().enumerate() {
-                let scope = Scope::Layer(1 + place, unit);
+                let scope = Scope::Block(1 + place, unit);
                 self.hook(scope, Hook::BeforeForward);
                 self.hook_on_the_way_back(scope, Hook::AfterBackward);
                 let arguments = [&[x], shared].concat();
@@ -610,7 +617,7 @@ impl<'p> Play<'p> {
         self.tape.mark(Moment::Loss);
         self.tape.on_the_way_back(Event::Mark(Moment::Backward));
         let arguments = [&[x], shared, names, &kept, &[labels]].concat();
-        let mut results = self.tape.run(&last.instances[0], &arguments);
+        let mut results = self.run_end(self.stages.len() - 1, &last.instances[0], &arguments);
         self.tape.end_autocast();
         self.hook(Scope::Root, Hook::AfterForward);
         self.hook_on_the_way_back(Scope::Root, Hook::BeforeBackward);
@@ -638,6 +645,23 @@ impl<'p> Play<'p> {
         } else {
             results.iter().for_each(|result| self.tape.release(result.storage));
         }
+    }
+
+    /// Runs the first or the last block forward. Its unit, where it has one, ends with the last kernel that has a weight.
+    fn run_end(&mut self, stage: usize, instance: &'p Instance<'p>, arguments: &[Value]) -> Vec<Value> {
+        if self.stages[stage].units.is_empty() {
+            return self.tape.run(instance, arguments);
+        }
+        let scope = Scope::Block(stage, 0);
+        let (middle, end) = (instance.program.end_of_weights(), instance.program.kernels.len());
+        let mut slots = arguments.to_vec();
+        self.hook(scope, Hook::BeforeForward);
+        self.hook_on_the_way_back(scope, Hook::AfterBackward);
+        self.tape.run_part(instance, 0..middle, &mut slots);
+        self.hook(scope, Hook::AfterForward);
+        self.hook_on_the_way_back(scope, Hook::BeforeBackward);
+        self.tape.run_part(instance, middle..end, &mut slots);
+        self.tape.results(instance, &slots)
     }
 
     /// The training loop gives up its name for what the model's function gave.
@@ -682,7 +706,7 @@ impl<'p> Play<'p> {
         let names = match scope {
             _ if !name.is_of_unit() => &mut self.names,
             Scope::Root => &mut self.root_names,
-            Scope::Layer(stage, place) => &mut self.unit_names[stage][place],
+            Scope::Block(stage, place) => &mut self.unit_names[stage][place],
         };
         &mut names[name as usize]
     }

@@ -4,6 +4,8 @@
 //! autograd's queue do (`sequence_nr` in torch/csrc/autograd/engine.cpp, PyTorch 2.15), so that nodes and what they keep
 //! are two stacks. It asks no size: what has no bytes at some widths is an event all the same, which counters leave out.
 
+use std::ops::Range;
+
 use crate::estimator::operators::{
     ASIDES, Conversion, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, TensorId,
 };
@@ -344,15 +346,28 @@ impl<'p> Tape<'p> {
 
     /// Runs a block forward. Its results are the caller's; there are none where a second pass has all that it wants.
     pub fn run(&mut self, instance: &'p Instance<'p>, arguments: &[Value]) -> Vec<Value> {
-        let program = instance.program;
-        let mut slots = Vec::with_capacity(program.slots);
+        let mut slots = Vec::with_capacity(instance.program.slots);
         slots.extend_from_slice(arguments);
-        for (position, kernel) in program.kernels.iter().enumerate() {
-            let (inputs, needed, reads) = self.asked(instance, kernel, &slots);
+        self.run_part(instance, 0..instance.program.kernels.len(), &mut slots);
+        if let Mode::Redeem(_) = self.mode {
+            // An exception ends the pass: all names go.
+            for slot in arguments.len()..slots.len() {
+                self.drop_slot(&mut slots, Slot(slot as u16));
+            }
+            return Vec::new();
+        }
+        self.results(instance, &slots)
+    }
+
+    /// Runs some kernels of a block forward, behind those before them. The slots have the arguments first.
+    pub fn run_part(&mut self, instance: &'p Instance<'p>, part: Range<usize>, slots: &mut Vec<Value>) {
+        let program = instance.program;
+        for (position, kernel) in part.clone().zip(&program.kernels[part]) {
+            let (inputs, needed, reads) = self.asked(instance, kernel, slots);
             let is_last = matches!(self.mode, Mode::Redeem(frame) if self.frames[frame].last == position);
             if is_last && !reads.overlaps(OUTPUT | ASIDES) {
                 // The inputs are packed before the kernel runs, and the last of them ends the second pass.
-                self.keep(kernel, reads, &slots, Storage::GONE, &[]);
+                self.keep(kernel, reads, slots, Storage::GONE, &[]);
                 break;
             }
             let (ahead, behind) = kernel.asides.split_at(kernel.asides_ahead);
@@ -370,7 +385,7 @@ impl<'p> Tape<'p> {
                 if needed.is_empty() {
                     return None;
                 }
-                let kept = self.keep(kernel, reads, &slots, storage, &asides);
+                let kept = self.keep(kernel, reads, slots, storage, &asides);
                 Some((self.record(instance, position, inputs, needed, reads, kept), 0))
             });
             if kernel.is_cached {
@@ -387,16 +402,14 @@ impl<'p> Tape<'p> {
                 break;
             }
             for &slot in &kernel.drops {
-                self.drop_slot(&mut slots, slot);
+                self.drop_slot(slots, slot);
             }
         }
-        if let Mode::Redeem(_) = self.mode {
-            // An exception ends the pass: all names go.
-            for slot in arguments.len()..slots.len() {
-                self.drop_slot(&mut slots, Slot(slot as u16));
-            }
-            return Vec::new();
-        }
+    }
+
+    /// What a block that has run puts out.
+    pub fn results(&mut self, instance: &Instance<'p>, slots: &[Value]) -> Vec<Value> {
+        let program = instance.program;
         let mut results: Vec<Value> = Vec::with_capacity(program.results.len());
         for (position, &slot) in program.results.iter().enumerate() {
             let value = slots[slot.index()];

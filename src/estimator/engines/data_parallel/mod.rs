@@ -50,6 +50,8 @@ pub struct Place<'w> {
     pub before: Option<&'w [&'w Weight]>,
     /// Whether it is the unit of the whole model, which has what no other has.
     pub is_root: bool,
+    /// Whether its weights stay gathered from the forward pass to the backward pass.
+    pub stays: bool,
 }
 
 impl DataParallel {
@@ -84,7 +86,11 @@ impl DataParallel {
             _ => return Err(NotCounted::SeveralGpus),
         };
         let is_played = is_mixed || recipe.precision == Precision::PureBf16;
-        if unsaid.has_units_apart || recipe.adapter != Adapter::None || !is_played || unsaid.is_fsdp1 && !reshards {
+        let has_units_apart = unsaid.has_units_apart;
+        if has_units_apart && (unsaid.is_fsdp1 || scenario.model.tied_embeddings.is_on()) {
+            return Err(NotCounted::SeveralGpus);
+        }
+        if recipe.adapter != Adapter::None || !is_played || unsaid.is_fsdp1 && !reshards {
             return Err(NotCounted::SeveralGpus);
         }
         let stored = if is_mixed { DType::Single } else { DType::Half };
@@ -93,7 +99,7 @@ impl DataParallel {
         Ok(if unsaid.is_fsdp1 {
             Self::Fsdp1(Fsdp1 { devices, stored, gathered, reduced })
         } else {
-            Self::Fsdp2(Fsdp2 { devices, stored, gathered, reduced, reshards })
+            Self::Fsdp2(Fsdp2 { devices, stored, gathered, reduced, reshards, has_units_apart })
         })
     }
 
@@ -124,6 +130,11 @@ impl DataParallel {
             Self::Alone | Self::Ddp(_) => weights.iter().map(|&weight| weight.clone()).collect(),
             Self::Fsdp2(fsdp) => weights.iter().map(|weight| fsdp.held(weight)).collect(),
         }
+    }
+
+    /// Whether the first block of a model is a unit of its own, and the last another.
+    pub const fn has_units_apart(self) -> bool {
+        matches!(self, Self::Fsdp2(Fsdp2 { has_units_apart: true, .. }))
     }
 
     /// What is done with a unit.
