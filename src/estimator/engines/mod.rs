@@ -3,20 +3,23 @@
 
 mod acts;
 mod adapters;
+mod checkpoints;
 mod data_parallel;
 mod optimizers;
 mod quantized;
+mod torchtitan;
 
-pub use acts::{Act, Hook, Name, Unit};
+pub use acts::{Act, Hook, Name, Round, Unit};
 pub use data_parallel::{DataParallel, Piece, Place as UnitPlace, Told, Unsaid};
 pub use optimizers::{Optimizer, Update};
+pub use torchtitan::HeldPart;
 
 use crate::estimator::choice::{
     Adapter, AdapterTargets, AdapterType, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method, Offload, Precision,
     Recomputation, TaskKind, Unquantized,
 };
-use crate::estimator::models::{Block, Call, Model, NotCounted, network};
-use crate::estimator::operators::{Form, Place, Types};
+use crate::estimator::models::{Block, Call, Library, Model, NotCounted, network, tokens};
+use crate::estimator::operators::{Form, Place, Registry, Types};
 use crate::estimator::scenario::{Recipe, Scenario};
 use crate::estimator::units::{DType, Shape, Width};
 
@@ -25,8 +28,6 @@ use crate::estimator::units::{DType, Shape, Width};
 pub struct Plan {
     /// In what types it computes.
     pub types: Types,
-    /// Whether the backward pass computes each layer again (`torch.utils.checkpoint`, not reentrant).
-    pub has_checkpoints: bool,
     /// How many micro-batches come before an optimizer step.
     pub micro_batches: u32,
     /// Whether each thread that multiplies keeps the workspaces of cuBLAS and cuBLASLt, as before PyTorch 2.15.
@@ -35,6 +36,18 @@ pub struct Plan {
     pub optimizer: Optimizer,
     /// How it shares the training with other devices.
     pub data_parallel: DataParallel,
+    /// Who trains.
+    trainer: Engine,
+}
+
+impl Plan {
+    /// What the training program does around the passes of a step, for what a device holds of its weights.
+    pub fn round(&self, weights: &[HeldPart], registry: &mut Registry) -> Round {
+        match self.trainer {
+            Engine::Torchtitan => torchtitan::round(weights, self.micro_batches, registry),
+            _ => Round::default(),
+        }
+    }
 }
 
 /// The model of a scenario as its training program runs it, and that program.
@@ -43,6 +56,11 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<(Model, Plan), Not
     let recipe = &scenario.recipe;
     let dtype = weight_dtype(recipe);
     let call = Call {
+        library: if scenario.cluster.engine == Engine::Torchtitan {
+            Library::Torchtitan
+        } else {
+            Library::Transformers
+        },
         sequence: recipe.sequence,
         has_several_sequences: recipe.batch > 1,
         dtype,
@@ -61,8 +79,8 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<(Model, Plan), Not
     if is_frozen {
         adapters::adapt(&mut model, recipe);
     }
-    let has_checkpoints = recipe.recomputation == Recomputation::Full;
-    if has_checkpoints && is_frozen {
+    checkpoints::recompute(&mut model, scenario);
+    if recipe.recomputation != Recomputation::None && is_frozen {
         // Without it checkpoints of a frozen model would have nothing to derive (`enable_input_require_grads` of
         // transformers makes what comes out of the embedding's class a leaf).
         let embedded = model.opening.applications.iter_mut();
@@ -75,9 +93,10 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<(Model, Plan), Not
     let data_parallel = DataParallel::of(scenario, unsaid)?;
     if let DataParallel::Fsdp2(fsdp) = data_parallel
         && fsdp.stored != fsdp.gathered
+        && model.output.is_none()
     {
         // `output_dtype` of `MixedPrecisionPolicy`.
-        model.output = Some(Block::cast(Place::Loss, Form::new(model.loss, Shape::ONE), dtype));
+        model.output = Some(Block::cast(Place::Loss, Form::new(model.loss, Shape::ONE), dtype, tokens()));
         model.loss = dtype;
     }
     let plan = Plan {
@@ -94,11 +113,11 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<(Model, Plan), Not
             buffers: data_parallel.buffers().unwrap_or(DType::Single),
             autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half),
         },
-        has_checkpoints,
         micro_batches: recipe.micro_batches,
         keeps_workspaces: kept_workspace > 0,
         optimizer: Optimizer::of(recipe.optimizer, recipe.step)?,
         data_parallel,
+        trainer: scenario.cluster.engine,
     };
     Ok((model, plan))
 }
@@ -126,11 +145,17 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
     let precision = matches!(recipe.precision, Precision::PureBf16 | Precision::Autocast | Precision::Fp32)
         || recipe.precision == Precision::Mixed && cluster.gpus > 1;
+    let is_titan = cluster.engine == Engine::Torchtitan && cluster.gpus > 1;
+    let is_recomputed = match recipe.recomputation {
+        Recomputation::None | Recomputation::Full => true,
+        Recomputation::KthLayer | Recomputation::Operators => is_titan,
+        _ => false,
+    };
     let is_encoder = matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
     let is_loss = is_encoder || recipe.loss == LossHead::Plain;
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
-        (cluster.engine != Engine::Torch, NotCounted::Engine),
+        (cluster.engine != Engine::Torch && !is_titan, NotCounted::Engine),
         (scenario.task.kind != TaskKind::Train, NotCounted::Task),
         (scenario.lengths.batching != Batching::Equal, NotCounted::Lengths),
         (scenario.outside.is_on(), NotCounted::Outside),
@@ -138,7 +163,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (!precision, NotCounted::Precision),
         (recipe.fp8 != Fp8::Off, NotCounted::Fp8),
         (recipe.kernels != Kernels::Eager, NotCounted::Kernels),
-        (!matches!(recipe.recomputation, Recomputation::None | Recomputation::Full), NotCounted::Recomputation),
+        (!is_recomputed, NotCounted::Recomputation),
         (!is_loss || recipe.logits == Logits::KeptFull, NotCounted::Loss),
         (is_encoder && recipe.adapter != Adapter::None, NotCounted::AdaptersOfEncoders),
         (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),

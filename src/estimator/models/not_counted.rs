@@ -23,8 +23,8 @@ reasons! {
     Method = "only the ledger’s method counts tensors";
     /// More than one GPU.
     SeveralGpus = "steps on several GPUs are not played yet";
-    /// Another engine than PyTorch.
-    Engine = "only PyTorch’s own engine is played yet";
+    /// An engine that is not played.
+    Engine = "only PyTorch’s own engine is played yet, and torchtitan on several GPUs";
     /// Preference optimization and its like.
     Task = "only training on the next token is played yet";
     /// Lengths that vary.
@@ -40,7 +40,7 @@ reasons! {
     /// Fused kernels.
     Kernels = "fused kernels are not played yet";
     /// Recomputation of parts.
-    Recomputation = "only no recomputation and that of whole layers are played yet";
+    Recomputation = "only no recomputation and that of whole layers are played yet, and under torchtitan that of every k-th layer and of operators";
     /// Another loss.
     Loss = "only the plain cross-entropy, and masked words and classes of BERT, are played yet";
     /// Another optimizer.

@@ -168,6 +168,8 @@ pub struct Kernel {
     pub is_cached: bool,
     /// Whether derivation starts from the output.
     pub is_leaf: bool,
+    /// Whether a checkpoint saves what it makes (`create_selective_checkpoint_contexts` in torch/utils/checkpoint.py).
+    pub is_saved: bool,
     /// What it makes beside its output.
     pub asides: Vec<Aside>,
     /// How many of these are made before the output.
@@ -275,6 +277,15 @@ pub struct Program {
     pub left_out: Vec<Slot>,
     /// What it puts out.
     pub results: Vec<Slot>,
+    /// How the backward pass computes it again, where it does.
+    pub checkpoint: Option<Checkpoint>,
+}
+
+/// How the backward pass computes a block again (`torch.utils.checkpoint`, not reentrant).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Whether it stops with the last tensor that is asked for (`early_stop`).
+    pub stops_early: bool,
 }
 
 impl Program {

@@ -90,6 +90,7 @@ names! {
         Head "head",
         Logits "logits",
         Loss "loss",
+        GradientNorm "norm of gradients",
         Optimizer "optimizer",
         Libraries "libraries",
         Unit "weights that are gathered together",

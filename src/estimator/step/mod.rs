@@ -6,7 +6,9 @@ use std::collections::HashMap;
 
 pub use tape::{Event, Moment};
 
-use crate::estimator::engines::{Act, DataParallel, Hook, Name, Piece, Plan, Told, Unit, UnitPlace, Update};
+use crate::estimator::engines::{
+    Act, DataParallel, HeldPart, Hook, Name, Piece, Plan, Round, Told, Unit, UnitPlace, Update,
+};
 use crate::estimator::models::{Block, Model, tokens};
 use crate::estimator::operators::{
     Added, CUBLAS, CUBLASLT, Part, Place, Program, Registry, Size, Tensor, TensorId, Weight,
@@ -103,12 +105,13 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         let cast = model.constants.iter().map(|tensor| constant(&tensor.with_dtype(dtype)));
         cast.collect::<Vec<_>>()
     });
+    let round = plan.round(&held(&stages, model, plan), &mut registry);
     let output = programs.output.as_ref().map(|program| Instance { program, weights: Vec::new() });
     let output = output.as_ref();
     let plain = Unit::default();
     let root = if let DataParallel::Ddp(ddp) = plan.data_parallel {
         // Its buckets follow the order in which the first backward pass makes gradients.
-        let mut dry = Play::new(model, plan, &stages, output, &plain);
+        let mut dry = Play::new(model, plan, &stages, output, &plain, &round);
         let batch = [ids, labels.unwrap_or(ids)].map(|tensor| Value { storage: dry.tape.allocate(tensor), node: None });
         dry.micro_batch(batch, one);
         let told = dry.told(&constants, &registry);
@@ -120,14 +123,26 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: true, stays: false };
         plan.data_parallel.unit(place, &model.widths, &mut registry)
     };
-    let mut play = Play::new(model, plan, &stages, output, &root);
+    let mut play = Play::new(model, plan, &stages, output, &root, &round);
 
-    let buffers = play.build(&constants);
-    play.add_adapters();
-    play.each_unit(Hook::Wrap);
-    play.tape.mark(Moment::Loaded);
-    let ids = Value { storage: play.tape.allocate(ids), node: None };
-    let labels = labels.map_or(ids, |labels| Value { storage: play.tape.allocate(labels), node: None });
+    let buffers = if round.builds_parts {
+        play.tape.mark(Moment::Load);
+        play.tape.mark(Moment::Loaded);
+        (0..stages.len()).for_each(|stage| play.each_unit_of(stage, Hook::Wrap));
+        play.around(Hook::Build);
+        Vec::new()
+    } else {
+        let buffers = play.build(&constants);
+        play.add_adapters();
+        play.each_unit(Hook::Wrap);
+        play.tape.mark(Moment::Loaded);
+        buffers
+    };
+    let batch = (!round.moves_batches).then(|| {
+        let ids = play.tape.allocate(ids);
+        let labels = labels.map_or(ids, |labels| play.tape.allocate(labels));
+        [ids, labels]
+    });
     let is_steady = steps == Steps::Steady;
     if plan.keeps_workspaces {
         play.keep_workspaces(&libraries, is_steady);
@@ -147,6 +162,10 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let count = if let Steps::First(count) = steps { count } else { 1 };
     let micro_batches = plan.micro_batches.min(depth.micro_batches());
     for step in 0..count {
+        if round.builds_parts {
+            play.zero_gradients();
+        }
+        play.around(Hook::BeginStep);
         for micro_batch in 0..micro_batches {
             play.release_results();
             match (is_steady, step, micro_batch) {
@@ -158,12 +177,21 @@ pub fn play(model: &Model, plan: &Plan, depth: Depth, steps: Steps) -> Trace {
             if micro_batch == 0 {
                 play.each_unit(Hook::BeforeStep);
             }
-            play.micro_batch([ids, labels], one);
+            play.around(Hook::BeginMicroBatch);
+            let batch = batch.unwrap_or_else(|| [Name::Ids, Name::Labels].map(|name| play.last_named(name)));
+            play.micro_batch(batch.map(|storage| Value { storage, node: None }), one);
         }
         play.tape.mark(Moment::Update);
+        play.clip();
         play.update(is_steady || step > 0, false);
-        play.each_weight(|play, own| play.tape.zero_gradient(own.number));
-        play.each_unit(Hook::ZeroGradients);
+        play.around(Hook::EndStep);
+        if step == 0 && !is_steady {
+            play.around(Hook::Log);
+        }
+        play.around(Hook::Forget);
+        if !round.builds_parts {
+            play.zero_gradients();
+        }
         play.release_results();
         play.tape.mark(Moment::End);
     }
@@ -225,6 +253,22 @@ fn is_head(weight: &Weight, registry: &Registry) -> bool {
         let tensor = registry.tensor(id);
         (tensor.place, tensor.part) == (Place::Head, Part::Weight)
     })
+}
+
+/// What the device holds of each weight.
+fn held(stages: &[Stage<'_>], model: &Model, plan: &Plan) -> Vec<HeldPart> {
+    let of = |stage: &Stage<'_>| {
+        let weights = stage.instances.iter().flat_map(|instance| &instance.program.weights).collect::<Vec<_>>();
+        let held = plan.data_parallel.held(&weights, &model.widths);
+        let held = held.iter().map(|weight| HeldPart {
+            elements: weight.held.elements(weight.form, &model.widths),
+            whole: weight.form.shape.elements(&model.widths),
+            is_matrix: weight.sides.is_some(),
+        });
+        let held = held.collect::<Vec<_>>();
+        held.repeat(stage.times as usize)
+    };
+    stages.iter().flat_map(of).collect()
 }
 
 /// All stages of a model, its weights numbered in order.
@@ -326,6 +370,8 @@ struct Play<'p> {
     kept_results: Vec<Storage>,
     /// What the engine does with the weights of the first and the last block.
     root: &'p Unit,
+    /// What the training program does around the passes of a step.
+    round: &'p Round,
     /// What names have that there are once.
     names: Names,
     /// What names have that each unit of each stage has.
@@ -351,6 +397,7 @@ impl<'p> Play<'p> {
         stages: &'p [Stage<'p>],
         output: Option<&'p Instance<'p>>,
         root: &'p Unit,
+        round: &'p Round,
     ) -> Self {
         let count = stages.iter().flat_map(|stage| &stage.instances).map(|instance| instance.weights.len()).sum();
         let gives_away = matches!(plan.data_parallel, DataParallel::Ddp(ddp) if ddp.has_views);
@@ -362,6 +409,7 @@ impl<'p> Play<'p> {
             output,
             kept_results: Vec::new(),
             root,
+            round,
             calls: Vec::new(),
             names: Default::default(),
             unit_names: stages.iter().map(|stage| vec![Names::default(); stage.units.len()]).collect(),
@@ -442,7 +490,8 @@ impl<'p> Play<'p> {
     /// Has threads keep the workspaces of libraries. In a steady step they have taken those that they ever take.
     fn keep_workspaces(&mut self, libraries: &[TensorId], is_steady: bool) {
         let stages = self.stages;
-        let has_checkpoints = self.plan.has_checkpoints;
+        let mut programs = stages.iter().flat_map(|stage| &stage.instances).map(|instance| instance.program);
+        let has_checkpoints = programs.any(|program| program.checkpoint.is_some());
         let kept = libraries.iter().map(|&tensor| {
             let kernels = || {
                 let instances = stages.iter().flat_map(|stage| &stage.instances);
@@ -535,22 +584,25 @@ impl<'p> Play<'p> {
         if hook.is_root_first() {
             self.hook(Scope::Root, hook);
         }
-        let (stages, last) = (self.stages, self.stages.len() - 1);
-        for stage in (1..last).chain([0, last]) {
-            let Stage { units, times, .. } = &stages[stage];
-            if units.iter().all(|unit| unit.at(hook).is_empty()) {
-                continue;
-            }
-            if *times > 1 {
-                self.tape.begin_repeat(*times);
-            }
-            (0..units.len()).for_each(|place| self.hook(Scope::Block(stage, place), hook));
-            if *times > 1 {
-                self.tape.end_repeat();
-            }
-        }
+        let last = self.stages.len() - 1;
+        (1..last).chain([0, last]).for_each(|stage| self.each_unit_of(stage, hook));
         if !hook.is_root_first() {
             self.hook(Scope::Root, hook);
+        }
+    }
+
+    /// The same of every unit of a stage.
+    fn each_unit_of(&mut self, stage: usize, hook: Hook) {
+        let Stage { units, times, .. } = &self.stages[stage];
+        if units.iter().all(|unit| unit.at(hook).is_empty()) {
+            return;
+        }
+        if *times > 1 {
+            self.tape.begin_repeat(*times);
+        }
+        (0..units.len()).for_each(|place| self.hook(Scope::Block(stage, place), hook));
+        if *times > 1 {
+            self.tape.end_repeat();
         }
     }
 
@@ -561,6 +613,35 @@ impl<'p> Play<'p> {
             Scope::Block(stage, place) => &self.stages[stage].units[place],
         };
         unit.at(hook).iter().for_each(|&act| self.act(act, Of { scope, number: EMBEDDING, has_states: false }));
+    }
+
+    /// The gradients of all weights go.
+    fn zero_gradients(&mut self) {
+        self.each_weight(|play, own| play.tape.zero_gradient(own.number));
+        self.each_unit(Hook::ZeroGradients);
+    }
+
+    /// What the training program does around the passes of a step.
+    fn around(&mut self, hook: Hook) {
+        let of = Of { scope: Scope::Root, number: EMBEDDING, has_states: false };
+        self.round.unit.at(hook).iter().for_each(|&act| self.act(act, of));
+    }
+
+    /// The last tensor that a name has.
+    fn last_named(&mut self, name: Name) -> Storage {
+        self.named(name, Scope::Root).last().copied().unwrap_or(Storage(0))
+    }
+
+    /// The training program clips gradients by the norm of all.
+    fn clip(&mut self) {
+        let Some(norm) = self.round.norm else { return };
+        self.around(Hook::Norms);
+        self.each_weight(|play, own| {
+            play.act(Act::Listed(norm), Of { scope: Scope::Root, number: own.number, has_states: false });
+        });
+        self.around(Hook::Norm);
+        self.tape.release_all(&std::mem::take(&mut self.listed));
+        self.around(Hook::Clip);
     }
 
     /// Has a hook of a unit happen when the backward pass comes by here.
@@ -600,7 +681,7 @@ impl<'p> Play<'p> {
                 self.hook(scope, Hook::BeforeForward);
                 self.hook_on_the_way_back(scope, Hook::AfterBackward);
                 let arguments = [&[x], shared].concat();
-                let results = if self.plan.has_checkpoints {
+                let results = if instance.program.checkpoint.is_some() {
                     self.tape.checkpoint(instance, &arguments)
                 } else {
                     self.tape.run(instance, &arguments)
@@ -622,9 +703,9 @@ impl<'p> Play<'p> {
         self.hook(Scope::Root, Hook::AfterForward);
         self.hook_on_the_way_back(Scope::Root, Hook::BeforeBackward);
         if let Some(output) = self.output {
-            let of_loss = self.tape.run(output, &results[..1]);
+            let of_loss = self.tape.run(output, &[results[0], labels]);
             self.tape.release(results[0].storage);
-            results[0] = of_loss[0];
+            results.splice(..1, of_loss);
         }
         if !self.model.keeps_logits {
             results.drain(1..).for_each(|result| self.tape.release(result.storage));
@@ -640,7 +721,11 @@ impl<'p> Play<'p> {
             self.hook(Scope::Root, Hook::AfterBackward);
             self.tape.end_backward();
         }
-        if self.plan.data_parallel != DataParallel::Alone {
+        if self.round.moves_batches {
+            let loss = results.drain(..1).map(|loss| loss.storage).collect::<Vec<_>>();
+            results.iter().for_each(|result| self.tape.release(result.storage));
+            self.named(Name::Losses, Scope::Root).extend(loss);
+        } else if self.plan.data_parallel != DataParallel::Alone {
             self.kept_results.extend(results.iter().map(|result| result.storage));
         } else {
             results.iter().for_each(|result| self.tape.release(result.storage));
@@ -761,6 +846,10 @@ impl<'p> Play<'p> {
                 }
             }
             Act::Drop(name) => self.name(name, scope, Vec::new()),
+            Act::KeepLast(name) => {
+                let last = self.named(name, scope).pop();
+                self.name(name, scope, last.into_iter().collect());
+            }
             Act::Brief(tensor) => self.tape.brief(tensor),
             Act::Listed(tensor) => {
                 let storage = self.tape.allocate(tensor);

@@ -9,7 +9,7 @@ pub use fsdp1::Fsdp1;
 pub use fsdp2::Fsdp2;
 
 use super::acts::Unit;
-use crate::estimator::choice::{Adapter, Precision, ZeroStage};
+use crate::estimator::choice::{Adapter, Engine, Precision, ZeroStage};
 use crate::estimator::models::NotCounted;
 use crate::estimator::operators::{Registry, Weight};
 use crate::estimator::scenario::Scenario;
@@ -67,11 +67,12 @@ impl DataParallel {
             return Err(NotCounted::SeveralGpus);
         }
         match cluster.zero {
-            ZeroStage::Stage0 if recipe.precision != Precision::Mixed => {
+            ZeroStage::Stage0 if cluster.engine == Engine::Torch && recipe.precision != Precision::Mixed => {
                 let accumulates = recipe.micro_batches > 1;
                 Ok(Self::Ddp(Ddp { has_views: unsaid.has_bucket_views, accumulates }))
             }
             ZeroStage::Stage3 => Self::fsdp(scenario, unsaid),
+            ZeroStage::Stage2 if cluster.engine == Engine::Torchtitan => Self::fsdp(scenario, unsaid),
             _ => Err(NotCounted::SeveralGpus),
         }
     }
@@ -80,13 +81,14 @@ impl DataParallel {
     fn fsdp(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
         let Scenario { recipe, cluster, .. } = scenario;
         let is_mixed = recipe.precision == Precision::Mixed;
+        let is_titan = cluster.engine == Engine::Torchtitan;
         let reshards = match cluster.reshard {
-            0 => true,
+            0 => !(is_titan && cluster.zero == ZeroStage::Stage2),
             1 => false,
             _ => return Err(NotCounted::SeveralGpus),
         };
         let is_played = is_mixed || recipe.precision == Precision::PureBf16;
-        let has_units_apart = unsaid.has_units_apart;
+        let has_units_apart = unsaid.has_units_apart || is_titan;
         if has_units_apart && (unsaid.is_fsdp1 || scenario.model.tied_embeddings.is_on()) {
             return Err(NotCounted::SeveralGpus);
         }
