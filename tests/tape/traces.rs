@@ -11,8 +11,8 @@ use serde_json::Value;
 
 /// Recorded rows that have no program yet, and why.
 const REFUSED: &[(&str, NotCounted)] = &[
-    ("deepspeed-2", NotCounted::SeveralGpus),
-    ("deepspeed-3-ckpt", NotCounted::SeveralGpus),
+    ("deepspeed-2", NotCounted::Engine),
+    ("deepspeed-3-ckpt", NotCounted::Engine),
     ("dpo-amp", NotCounted::Task),
     ("pipeline-first", NotCounted::SeveralGpus),
     ("pipeline-last", NotCounted::SeveralGpus),
