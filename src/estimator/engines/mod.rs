@@ -3,17 +3,20 @@
 
 mod acts;
 mod adapters;
+mod checkpoints;
 mod data_parallel;
 mod networks;
 mod optimizers;
 mod passes;
 mod quantized;
 mod tasks;
+mod torchtitan;
 
-pub use acts::{Act, Hook, Name, Unit};
+pub use acts::{Act, Hook, Name, Round, Unit};
 pub use data_parallel::{DataParallel, Piece, Place as UnitPlace, Told, Unsaid, Zero};
 pub use optimizers::{Optimizer, Update};
 pub use passes::{Batches, Local, Network, Pass, Plan};
+pub use torchtitan::HeldPart;
 
 use crate::estimator::choice::{
     Adapter, AdapterTargets, Batching, Engine, Fp8, FrozenType, Kernels, Logits, LossHead, Method, Offload, Precision,
@@ -31,11 +34,11 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> 
     let data_parallel = DataParallel::of(scenario, unsaid)?;
     Ok(Plan {
         task: tasks::task(scenario, Networks { scenario, data_parallel })?,
-        has_checkpoints: recipe.recomputation == Recomputation::Full,
         micro_batches: recipe.micro_batches,
         keeps_workspaces: scenario.device.workspace.get() > 0.0,
         optimizer: Optimizer::of(recipe.optimizer, recipe.step)?,
         data_parallel,
+        trainer: scenario.cluster.engine,
     })
 }
 
@@ -48,6 +51,12 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let has_wide_weights = weight_dtype(recipe) == DType::Single;
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
     let is_deepspeed = cluster.engine == Engine::DeepSpeed;
+    let is_titan = cluster.engine == Engine::Torchtitan && cluster.gpus > 1;
+    let is_recomputed = match recipe.recomputation {
+        Recomputation::None | Recomputation::Full => true,
+        Recomputation::KthLayer | Recomputation::Operators => is_titan,
+        _ => false,
+    };
     let precision = match recipe.precision {
         Precision::PureBf16 | Precision::Autocast | Precision::Fp32 => !is_deepspeed,
         Precision::Mixed => cluster.gpus > 1 && !is_deepspeed,
@@ -59,14 +68,14 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
         (is_task && (cluster.gpus != 1 || is_deepspeed), NotCounted::SeveralGpus),
-        (cluster.engine != Engine::Torch && !is_deepspeed, NotCounted::Engine),
+        (cluster.engine != Engine::Torch && !is_deepspeed && !is_titan, NotCounted::Engine),
         (scenario.lengths.batching != Batching::Equal, NotCounted::Lengths),
         (scenario.outside.is_on(), NotCounted::Outside),
         (recipe.offload != Offload::None, NotCounted::Offload),
         (!precision, NotCounted::Precision),
         (recipe.fp8 != Fp8::Off, NotCounted::Fp8),
         (recipe.kernels != Kernels::Eager, NotCounted::Kernels),
-        (!matches!(recipe.recomputation, Recomputation::None | Recomputation::Full), NotCounted::Recomputation),
+        (!is_recomputed, NotCounted::Recomputation),
         (!is_loss || !is_task && recipe.logits == Logits::KeptFull, NotCounted::Loss),
         (is_task && (recipe.dropout.is_on() || is_frozen && recipe.adapter_dropout.is_on()), NotCounted::Dropout),
         (is_task && scenario.task.frozen == FrozenType::Half && has_wide_weights, NotCounted::Task),

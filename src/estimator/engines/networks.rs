@@ -1,10 +1,10 @@
 //! The networks of a training program: the trained model and others like it, with what engines do to their blocks.
 
-use super::{DataParallel, adapters, quantized, tasks};
+use super::{DataParallel, adapters, checkpoints, quantized, tasks};
 use crate::estimator::choice::{
     Adapter, AdapterType, Engine, LossHead, Precision, Recomputation, TaskKind, Unquantized,
 };
-use crate::estimator::models::{Block, Call, End, Model, NotCounted, network};
+use crate::estimator::models::{Block, Call, End, Library, Model, NotCounted, network, tokens};
 use crate::estimator::operators::{Form, Place, Types};
 use crate::estimator::scenario::{Recipe, Scenario};
 use crate::estimator::units::{DType, Shape, Width};
@@ -20,8 +20,12 @@ pub struct Networks<'s> {
 
 impl Networks<'_> {
     fn network(&self, end: End, has_mask: bool) -> Result<Model, NotCounted> {
-        let Scenario { recipe, device, task, .. } = self.scenario;
+        let Scenario { recipe, device, task, cluster, .. } = self.scenario;
         let call = Call {
+            library: match cluster.engine {
+                Engine::Torchtitan => Library::Torchtitan,
+                _ => Library::Transformers,
+            },
             sequence: recipe.sequence,
             has_several_sequences: recipe.batch > 1 || tasks::has_pairs(task.kind),
             dtype: weight_dtype(recipe),
@@ -51,9 +55,10 @@ impl Networks<'_> {
         let mut model = self.network(end, has_mask)?;
         if let DataParallel::Fsdp2(fsdp) = self.data_parallel
             && fsdp.stored != fsdp.gathered
+            && model.output.is_none()
         {
             // `output_dtype` of `MixedPrecisionPolicy`.
-            model.output = Some(Block::cast(Place::Loss, Form::new(model.loss, Shape::ONE), fsdp.gathered));
+            model.output = Some(Block::cast(Place::Loss, Form::new(model.loss, Shape::ONE), fsdp.gathered, tokens()));
             model.loss = fsdp.gathered;
         }
         let scales = self.data_parallel.loss_scales();
@@ -64,7 +69,8 @@ impl Networks<'_> {
         if is_frozen {
             adapters::adapt(&mut model, recipe, adapter_dtype(self.scenario), are_adapters_on);
         }
-        if recipe.recomputation == Recomputation::Full && is_frozen {
+        checkpoints::recompute(&mut model, self.scenario);
+        if recipe.recomputation != Recomputation::None && is_frozen {
             // Without it checkpoints of a frozen model would have nothing to derive (`enable_input_require_grads` of
             // transformers makes what comes out of the embedding's class a leaf).
             let embedded = model.opening.applications.iter_mut();

@@ -1,9 +1,12 @@
 //! What a training program does with a micro-batch, as data: passes of networks and functions between them, over names.
 
+use super::acts::{Name, Round};
 use super::data_parallel::DataParallel;
 use super::optimizers::Optimizer;
+use super::torchtitan::{self, HeldPart};
+use crate::estimator::choice::Engine;
 use crate::estimator::models::{Block, Model};
-use crate::estimator::operators::{Owner, Tensor, Types};
+use crate::estimator::operators::{Owner, Registry, Tensor, Types};
 use crate::estimator::units::{DType, Width, Widths};
 
 /// A network of a training program.
@@ -69,6 +72,8 @@ pub enum Pass {
     },
     /// The second name gets the value of the first, which goes.
     Move(Local, Local),
+    /// A name of the program around the passes gets the value of a name as well, which goes.
+    Keep(Local, Name),
     /// Names go.
     Forget(Vec<Local>),
     /// What the allocator has cached is given back (`torch.cuda.empty_cache`).
@@ -86,6 +91,8 @@ pub enum Batches {
     Once,
     /// Those of a step before it, when those of the step before go.
     EachStep,
+    /// Each when its turn comes, by what is done around the passes of a step (`Round`).
+    EachInTurn,
 }
 
 /// A task as a training program: what it has, and what it does.
@@ -134,8 +141,6 @@ impl Task {
 pub struct Plan {
     /// What it is for.
     pub task: Task,
-    /// Whether the backward pass computes each layer again (`torch.utils.checkpoint`, not reentrant).
-    pub has_checkpoints: bool,
     /// How many micro-batches come before an optimizer step.
     pub micro_batches: u32,
     /// Whether each thread that multiplies keeps the workspaces of cuBLAS and cuBLASLt, as before PyTorch 2.15.
@@ -144,9 +149,19 @@ pub struct Plan {
     pub optimizer: Optimizer,
     /// How it shares the training with other devices.
     pub data_parallel: DataParallel,
+    /// Who trains.
+    pub trainer: Engine,
 }
 
 impl Plan {
+    /// What the training program does around the passes of a step, for what a device holds of its weights.
+    pub fn round(&self, weights: &[HeldPart], registry: &mut Registry) -> Round {
+        match self.trainer {
+            Engine::Torchtitan => torchtitan::round(weights, self.micro_batches, registry),
+            _ => Round::default(),
+        }
+    }
+
     /// The widths of its networks, which are all alike.
     pub fn widths(&self) -> Widths {
         self.task.networks.first().map_or(Widths::new(1, &[]), |network| network.model.widths)

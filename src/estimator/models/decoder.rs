@@ -2,16 +2,27 @@
 
 use super::{
     Block, Model, NotCounted, Run, bert, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox, olmo2, opt, phi,
-    starcoder2,
+    starcoder2, titan,
 };
 use crate::estimator::choice::{AttentionKernel, Logits, LossHead, Softmax};
 use crate::estimator::operators::{Form, HeadLayout, HeadWidths, Operator, Part, Place, Product, Size, Tensor, Value};
 use crate::estimator::scenario::{self, Latent};
 use crate::estimator::units::{B, D, DType, H, S, Shape, V, Width, Widths};
 
+/// Whose classes of models are trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// transformers.
+    Transformers,
+    /// torchtitan, which has classes of its own.
+    Torchtitan,
+}
+
 /// How a model is called, beside its own numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
+    /// Whose class it is.
+    pub library: Library,
     /// Tokens of a sequence.
     pub sequence: u32,
     /// Whether a micro-batch has several sequences.
@@ -114,6 +125,7 @@ pub fn network(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
     let parts = Parts { model, call };
     match call.loss {
         LossHead::MaskedLm | LossHead::Classifier => bert::encoder(&parts),
+        _ if call.library == Library::Torchtitan => titan::decoder(&parts),
         _ => decoder(&parts),
     }
 }

@@ -17,9 +17,10 @@ mod olmo2;
 mod opt;
 mod phi;
 mod starcoder2;
+mod titan;
 
 pub use block::Block;
-pub use decoder::{Call, End, network, tokens};
+pub use decoder::{Call, End, Library, network, tokens};
 pub use not_counted::NotCounted;
 
 use crate::estimator::operators::{Form, Part, Place, Registry, Tensor, Types, Weight};
@@ -66,6 +67,11 @@ pub struct Model {
 }
 
 impl Model {
+    /// Every layer once, in order.
+    pub fn layers_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        self.layers.iter_mut().flat_map(|run| &mut run.period)
+    }
+
     /// Every block once, in order.
     pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
         let layers = self.layers.iter_mut().flat_map(|run| &mut run.period);

@@ -23,8 +23,8 @@ reasons! {
     Method = "only the ledger’s method counts tensors";
     /// More than one GPU.
     SeveralGpus = "steps on several GPUs are not played yet";
-    /// Another engine than PyTorch and DeepSpeed.
-    Engine = "only PyTorch’s own engine and DeepSpeed’s are played yet";
+    /// An engine that is not played.
+    Engine = "only PyTorch’s own engine, DeepSpeed’s, and torchtitan on several GPUs are played yet";
     /// Preference optimization and its like.
     Task = "of tasks, only training on the next token, DPO, reward models and GRPO beside a server are played yet";
     /// A mask of padding, where a task gives one.
@@ -43,7 +43,7 @@ reasons! {
     /// Fused kernels.
     Kernels = "fused kernels are not played yet";
     /// Recomputation of parts.
-    Recomputation = "only no recomputation and that of whole layers are played yet";
+    Recomputation = "only no recomputation and that of whole layers are played yet, and under torchtitan that of every k-th layer and of operators";
     /// Another loss.
     Loss = "only the plain cross-entropy, and masked words and classes of BERT, are played yet";
     /// Another optimizer.
