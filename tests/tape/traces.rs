@@ -57,6 +57,8 @@ fn recorded(name: &str) -> Recorded {
             ["f"] => stacks.push(String::new()),
             ["f", stack] => stacks.push(stack.to_owned()),
             ["#", "loaded"] => loaded = Some(events.len()),
+            // torchtitan empties the cache before it builds the model, and never after.
+            ["#", "empty"] if loaded.is_none() => loaded = Some(events.len()),
             ["#", _] => {}
             ["+", rest] => {
                 let numbers: Vec<usize> = rest.split(' ').map(|word| word.parse().expect("a number")).collect();

@@ -101,6 +101,23 @@ def encoders(case, recorder):
     return with_encoders.scenario(case), ["transformers"]
 
 
+def torchtitan(case, recorder):
+    """tools/simulate/with_torchtitan.py, whose trainer moves each micro-batch to the device itself and gives gradients back
+    when a step begins."""
+    import with_torchtitan
+
+    def last_peak(step, *_):
+        mark_steps(recorder)
+        take_steps(recorder, step)
+
+    with_torchtitan.last_peak = last_peak
+    import torchtitan.train
+
+    mark_calls(recorder, torchtitan.train.Trainer, "forward_backward_step", "forward")
+    with_torchtitan.run(case)
+    return with_torchtitan.scenario(case), ["torchtitan"]
+
+
 def deepspeed(case, recorder):
     """tools/simulate/with_deepspeed.py. The engine's own step gives the gradients back."""
     import with_deepspeed

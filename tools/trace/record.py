@@ -36,6 +36,7 @@ TRACES = ROOT / "tests" / "traces"
 SHOWN = (
     "/transformers/", "/peft/", "/torch/optim/", "/torch/utils/checkpoint.py", "/tools/measure_peak.py", "/tools/simulate/", "/tools/trace/",
     "/trl/", "/deepspeed/", "/torch/distributed/fsdp/", "/torch/distributed/pipelining/", "/torch/nn/parallel/",
+    "/torchtitan/",
 )
 
 

@@ -8,6 +8,7 @@ GPT2 = {"model": "gpt2", "batch": 4, "sequence": 1024, "layers": 3}
 LARGE = {"model": "llama-3.1-8b", "batch": 2, "sequence": 1024, "layers": 2}
 SMALL = {"model": "tinyllama-1.1b", "batch": 1, "sequence": 512, "layers": 2}
 BERT = {"model": "bert-base", "batch": 4, "sequence": 256, "layers": 2, "loss": "classifier"}
+TITAN = {"layers": 3, "batch": 2, "seq": 4096}
 SHARDED = {"model": "llama-3.1-8b", "batch": 1, "sequence": 2048, "layers": 3, "precision": "amp", "ckpt": True}
 STAGE = {"stages": 4, "microbatches": 8, "model": "llama-3.1-8b", "batch": 1, "sequence": 2048, "layers": 2}
 # Names and what they run, in the words of tools/measure_peak.py. "with" names a function of programs.py.
@@ -95,6 +96,14 @@ ROWS = {
     "fsdp1-amp-ckpt": {"with": "fsdp", "impl": "fsdp1", "world": 8, **SHARDED},
     "ddp-amp": {"with": "fsdp", "impl": "ddp", "world": 8, **LLAMA, "precision": "amp"},
     "ddp-bf16-view-accum": {"with": "fsdp", "impl": "ddp", "world": 8, **LARGE, "views": True, "accum": 2},
+    "fsdp2-amp-apart": {"with": "fsdp", "model": "llama-3.1-8b", "layers": 3, "batch": 2, "sequence": 4096, "precision": "amp", "ckpt": True, "apart": True},
+    "torchtitan": {"with": "torchtitan", **TITAN},
+    "torchtitan-full": {"with": "torchtitan", **TITAN, "ac": "full"},
+    "torchtitan-ops": {"with": "torchtitan", **TITAN, "ac": "op"},
+    "torchtitan-second": {"with": "torchtitan", **TITAN, "ac": "2"},
+    "torchtitan-accum": {"with": "torchtitan", "layers": 2, "batch": 1, "seq": 8192, "accum": 2},
+    "torchtitan-ops-kept": {"with": "torchtitan", "layers": 2, "batch": 1, "seq": 8192, "ac": "op", "reshard": "never"},
+    "torchtitan-foreach": {"with": "torchtitan", "layers": 2, "batch": 1, "seq": 8192, "impl": "foreach"},
     "deepspeed-2": {"with": "deepspeed", "stage": 2, "world": 8, **LLAMA},
     "deepspeed-3-ckpt": {"with": "deepspeed", "stage": 3, "world": 8, **LLAMA, "ckpt": True},
     "pipeline-first": {"with": "pipeline", "rank": 0, **STAGE},

@@ -62,11 +62,21 @@ pub enum Name {
     Norm,
     /// The same, as the engine tells it after the step.
     ToldNorm,
+    /// Token ids of micro-batches.
+    Ids,
+    /// The labels of a micro-batch.
+    Labels,
+    /// A number of tokens.
+    Counted,
+    /// The losses of micro-batches.
+    Losses,
+    /// A table that the model keeps.
+    Table,
 }
 
 impl Name {
     /// How many there are.
-    pub const COUNT: usize = Self::ToldNorm as usize + 1;
+    pub const COUNT: usize = Self::Table as usize + 1;
 
     /// How many are names of the function that updates weights, which come first and go when it has gone through all of them.
     pub const OF_UPDATE: usize = Self::Semaphores as usize + 1;
@@ -98,6 +108,8 @@ pub enum Act {
     Offer(Name, Name),
     /// A name goes.
     Drop(Name),
+    /// What a name has goes, but for the last.
+    KeepLast(Name),
     /// A workspace that is given back at once.
     Brief(TensorId),
     /// A tensor that goes when all weights had their turn.
@@ -123,7 +135,7 @@ impl Act {
     }
 }
 
-/// When an engine acts on the weights that it gathers together.
+/// When an engine acts on the weights that it gathers together, or around the passes of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// The engine takes the model over.
@@ -144,11 +156,29 @@ pub enum Hook {
     AfterBackward,
     /// The optimizer has updated, and gradients go.
     ZeroGradients,
+    /// A step begins.
+    BeginStep,
+    /// A micro-batch is about to run forward.
+    BeginMicroBatch,
+    /// All gradients are there, and the norm of each is about to be taken.
+    Norms,
+    /// The norms of all are there.
+    Norm,
+    /// The norm of all is there.
+    Clip,
+    /// The optimizer has updated.
+    EndStep,
+    /// The first step is logged.
+    Log,
+    /// A step is over, and names of it go.
+    Forget,
+    /// Weights are there and get their first values.
+    Build,
 }
 
 impl Hook {
     /// How many there are.
-    pub const COUNT: usize = Self::ZeroGradients as usize + 1;
+    pub const COUNT: usize = Self::Build as usize + 1;
 
     /// Whether the unit of the whole model has its turn before those of layers.
     pub const fn is_root_first(self) -> bool {
@@ -174,4 +204,16 @@ impl Unit {
         self.acts[hook as usize].extend(acts);
         self
     }
+}
+
+/// What a training program does around the passes of a step.
+#[derive(Clone, Debug, Default)]
+pub struct Round {
+    /// What it does at a hook.
+    pub unit: Unit,
+    /// The norm of a gradient, where it takes them.
+    pub norm: Option<TensorId>,
+    /// Whether the model is built on the device as this device's part of it alone, which no emptied cache follows, and gradients
+    /// go when the next step begins.
+    pub builds_parts: bool,
 }

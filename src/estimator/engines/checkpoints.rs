@@ -1,34 +1,59 @@
 //! Recomputation: which layers run under `torch.utils.checkpoint`, not reentrant, and are computed again in the backward pass.
 
-use crate::estimator::choice::Recomputation;
+use crate::estimator::choice::{Engine, Recomputation};
 use crate::estimator::models::{Block, Model, Run};
-use crate::estimator::scenario::Recipe;
+use crate::estimator::operators::{Checkpoint, Operator};
+use crate::estimator::scenario::Scenario;
 
-/// Has layers computed again, as a recipe says. Layers are counted from 1, as torchtitan's `selective_ac_option` does
-/// (`_apply_layer_sac` in torchtitan/distributed/activation_checkpoint.py, 0.2.2).
-pub fn recompute(model: &mut Model, recipe: &Recipe) {
-    let is_again: fn(u32, &Recipe) -> bool = match recipe.recomputation {
-        Recomputation::Full => |_, _| true,
-        Recomputation::KthLayer => |layer, recipe| layer.is_multiple_of(recipe.every.max(1)),
-        Recomputation::Block => |layer, recipe| layer <= recipe.recomputed_layers,
-        _ => return,
-    };
-    if recipe.recomputation == Recomputation::Full {
-        model.layers.iter_mut().flat_map(|run| &mut run.period).for_each(|block| block.is_recomputed = true);
-        return;
+/// Has layers computed again, as a scenario says. Layers are counted from 1, as torchtitan's `selective_ac_option` does
+/// (`_apply_layer_sac` in torchtitan/distributed/activation_checkpoint.py, 0.2.2). transformers stops the second pass early, and
+/// torchtitan does not (`early_stop` in torchtitan/config/job_config.py).
+pub fn recompute(model: &mut Model, scenario: &Scenario) {
+    let (recipe, every) = (&scenario.recipe, scenario.recipe.every.max(1));
+    let checkpoint = Some(Checkpoint { stops_early: scenario.cluster.engine != Engine::Torchtitan });
+    match recipe.recomputation {
+        Recomputation::Full => model.layers_mut().for_each(|block| block.checkpoint = checkpoint),
+        Recomputation::Operators => model.layers_mut().for_each(|block| {
+            block.checkpoint = checkpoint;
+            save_operators(block);
+        }),
+        Recomputation::KthLayer => {
+            let is_plain = model.layers.iter().all(|run| run.period.len() == 1);
+            let marked = marked(model, |layer| checkpoint.filter(|_| layer.is_multiple_of(every)));
+            model.layers = runs(marked, if is_plain { every as usize } else { 1 });
+        }
+        Recomputation::Block => {
+            let marked = marked(model, |layer| checkpoint.filter(|_| layer <= recipe.recomputed_layers));
+            model.layers = runs(marked, 1);
+        }
+        _ => {}
     }
+}
+
+/// All layers one by one, each with its checkpoint.
+fn marked(model: &Model, checkpoint: impl Fn(u32) -> Option<Checkpoint>) -> Vec<Block> {
     let all = model.layers.iter().flat_map(|run| std::iter::repeat_n(&run.period, run.times as usize)).flatten();
-    let marked = (1..).zip(all).map(|(layer, block)| {
+    let marked = |(layer, block): (u32, &Block)| {
         let mut block = block.clone();
-        block.is_recomputed = is_again(layer, recipe);
+        block.checkpoint = checkpoint(layer);
         block
-    });
-    let period = match recipe.recomputation {
-        Recomputation::KthLayer if model.layers.iter().all(|run| run.period.len() == 1) => recipe.every.max(1) as usize,
-        _ => 1,
     };
-    let marked: Vec<_> = marked.collect();
-    model.layers = runs(marked, period);
+    (1..).zip(all).map(marked).collect()
+}
+
+/// Has the results of attention and of every second product saved, from the first on (`_apply_op_sac`).
+fn save_operators(block: &mut Block) {
+    let mut products = 0;
+    for application in &mut block.applications {
+        application.is_saved = match application.operator {
+            Operator::Linear { .. } => {
+                products += 1;
+                products % 2 == 1
+            }
+            Operator::Sdpa { .. } => true,
+            _ => false,
+        };
+    }
 }
 
 /// Layers in runs of a period, where they come in it, and one by one where they do not.

@@ -11,12 +11,14 @@ mod passes;
 mod pipeline;
 mod quantized;
 mod tasks;
+mod torchtitan;
 
-pub use acts::{Act, Hook, Name, Unit};
+pub use acts::{Act, Hook, Name, Round, Unit};
 pub use data_parallel::{DataParallel, Piece, Place as UnitPlace, Told, Unsaid, Zero};
 pub use optimizers::{Optimizer, Update};
 pub use passes::{Batches, Local, Network, Pass, Plan};
 pub use pipeline::{ActionKind, Pipeline};
+pub use torchtitan::HeldPart;
 
 use crate::estimator::choice::{
     Adapter, AdapterTargets, Batching, Engine, Fp8, FrozenType, Kernels, Logits, LossHead, Method, Offload, Precision,
@@ -46,6 +48,7 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> 
         keeps_workspaces: scenario.device.workspace.get() > 0.0,
         optimizer: Optimizer::of(recipe.optimizer, recipe.step)?,
         data_parallel,
+        trainer: scenario.cluster.engine,
     })
 }
 
@@ -59,6 +62,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let has_wide_weights = weight_dtype(recipe) == DType::Single;
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
     let is_deepspeed = cluster.engine == Engine::DeepSpeed;
+    let is_titan = cluster.engine == Engine::Torchtitan && cluster.gpus > 1;
     let precision = match recipe.precision {
         Precision::PureBf16 | Precision::Autocast | Precision::Fp32 => !is_deepspeed,
         Precision::Mixed => cluster.gpus > 1 && !is_deepspeed,
@@ -70,13 +74,15 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let is_alone = cluster.gpus == 1 && !is_deepspeed;
     let is_recomputation = match recipe.recomputation {
         Recomputation::None | Recomputation::Full => true,
-        Recomputation::KthLayer | Recomputation::Block => !is_task && is_alone,
+        Recomputation::KthLayer => !is_task && is_alone || is_titan,
+        Recomputation::Block => !is_task && is_alone,
+        Recomputation::Operators => is_titan,
         _ => false,
     };
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
         (is_task && (cluster.gpus != 1 || is_deepspeed), NotCounted::SeveralGpus),
-        (cluster.engine != Engine::Torch && !is_deepspeed, NotCounted::Engine),
+        (cluster.engine != Engine::Torch && !is_deepspeed && !is_titan, NotCounted::Engine),
         (!is_alone && scenario.batching() != Batching::Equal, NotCounted::Lengths),
         (scenario.outside.is_on(), NotCounted::Outside),
         (recipe.offload != Offload::None, NotCounted::Offload),

@@ -4,7 +4,7 @@ use super::{DataParallel, adapters, checkpoints, quantized, tasks};
 use crate::estimator::choice::{
     Adapter, AdapterType, Engine, LossHead, Precision, Recomputation, TaskKind, Unquantized,
 };
-use crate::estimator::models::{Block, Call, Collation, End, Model, NotCounted, network};
+use crate::estimator::models::{Block, Call, Collation, End, Library, Model, NotCounted, network, tokens};
 use crate::estimator::operators::{Form, Place, Types};
 use crate::estimator::scenario::{Recipe, Scenario};
 use crate::estimator::units::{DType, Shape, Width};
@@ -20,9 +20,13 @@ pub struct Networks<'s> {
 
 impl Networks<'_> {
     fn network(&self, end: End, collation: Collation) -> Result<Model, NotCounted> {
-        let Scenario { recipe, device, task, .. } = self.scenario;
+        let Scenario { recipe, device, task, cluster, .. } = self.scenario;
         let is_flat = matches!(collation, Collation::Flattened(_));
         let call = Call {
+            library: match cluster.engine {
+                Engine::Torchtitan => Library::Torchtitan,
+                _ => Library::Transformers,
+            },
             sequence: recipe.sequence,
             collation,
             has_several_sequences: recipe.batch > 1 && !is_flat || tasks::has_pairs(task.kind),
@@ -52,9 +56,10 @@ impl Networks<'_> {
         let mut model = self.network(end, collation)?;
         if let DataParallel::Fsdp2(fsdp) = self.data_parallel
             && fsdp.stored != fsdp.gathered
+            && model.output.is_none()
         {
             // `output_dtype` of `MixedPrecisionPolicy`.
-            model.output = Some(Block::cast(Place::Loss, Form::new(model.loss, Shape::ONE), fsdp.gathered));
+            model.output = Some(Block::cast(Place::Loss, Form::new(model.loss, Shape::ONE), fsdp.gathered, tokens()));
             model.loss = fsdp.gathered;
         }
         let scales = self.data_parallel.loss_scales();
@@ -65,7 +70,7 @@ impl Networks<'_> {
         if is_frozen {
             adapters::adapt(&mut model, recipe, adapter_dtype(self.scenario), are_adapters_on);
         }
-        checkpoints::recompute(&mut model, recipe);
+        checkpoints::recompute(&mut model, self.scenario);
         if recipe.recomputation != Recomputation::None && is_frozen {
             // Without it checkpoints of a frozen model would have nothing to derive (`enable_input_require_grads` of
             // transformers makes what comes out of the embedding's class a leaf).

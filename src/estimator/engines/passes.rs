@@ -1,10 +1,13 @@
 //! What a training program does with a micro-batch, as data: passes of networks and functions between them, over names.
 
+use super::acts::{Name, Round};
 use super::data_parallel::DataParallel;
 use super::optimizers::Optimizer;
 use super::pipeline::Pipeline;
+use super::torchtitan::{self, HeldPart};
+use crate::estimator::choice::Engine;
 use crate::estimator::models::{Block, Model};
-use crate::estimator::operators::{Owner, Tensor, Types};
+use crate::estimator::operators::{Owner, Registry, Tensor, Types};
 use crate::estimator::units::{DType, Width, Widths};
 
 /// A network of a training program.
@@ -70,6 +73,8 @@ pub enum Pass {
     },
     /// The second name gets the value of the first, which goes.
     Move(Local, Local),
+    /// A name of the program around the passes gets the value of a name as well, which goes.
+    Keep(Local, Name),
     /// Names go.
     Forget(Vec<Local>),
     /// What the allocator has cached is given back (`torch.cuda.empty_cache`).
@@ -87,6 +92,8 @@ pub enum Batches {
     Once,
     /// Those of a step before it, when those of the step before go.
     EachStep,
+    /// Each when its turn comes, by what is done around the passes of a step (`Round`).
+    EachInTurn,
 }
 
 /// A task as a training program: what it has, and what it does.
@@ -146,9 +153,19 @@ pub struct Plan {
     /// The rank of a pipeline that it runs on, where there is one: its networks are that rank's parts of the model, its one
     /// function the loss of the last part, and the pipeline says in what order micro-batches pass them.
     pub pipeline: Option<Pipeline>,
+    /// Who trains.
+    pub trainer: Engine,
 }
 
 impl Plan {
+    /// What the training program does around the passes of a step, for what a device holds of its weights.
+    pub fn round(&self, weights: &[HeldPart], registry: &mut Registry) -> Round {
+        match self.trainer {
+            Engine::Torchtitan => torchtitan::round(weights, self.micro_batches, registry),
+            _ => Round::default(),
+        }
+    }
+
     /// The widths of its networks, which are all alike.
     pub fn widths(&self) -> Widths {
         self.task.networks.first().map_or(Widths::new(1, &[]), |network| network.model.widths)

@@ -1,6 +1,8 @@
 //! A function of a model's class as data: operators in order, between arguments and results.
 
-use crate::estimator::operators::{Application, Form, Lowering, Operator, Place, Program, Registry, Types, Value};
+use crate::estimator::operators::{
+    Application, Checkpoint, Form, Lowering, Operator, Place, Program, Registry, Types, Value,
+};
 use crate::estimator::units::DType;
 
 /// A function of the model's class: arguments, operators, results.
@@ -16,8 +18,8 @@ pub struct Block {
     results: Vec<Value>,
     /// The places of its weights in the order in which the class declares them, where it is another than that of use.
     declared: &'static [Place],
-    /// Whether the backward pass computes it again.
-    pub is_recomputed: bool,
+    /// How the backward pass computes it again, where it does.
+    pub checkpoint: Option<Checkpoint>,
     values: u16,
 }
 
@@ -32,7 +34,7 @@ impl Block {
             left_out: Vec::new(),
             results: Vec::new(),
             declared: &[],
-            is_recomputed: false,
+            checkpoint: None,
             values: values.len() as u16,
         };
         (block, values)
@@ -49,7 +51,14 @@ impl Block {
         debug_assert_eq!(usize::from(operator.results()), RESULTS, "{operator:?}");
         let first = self.values;
         self.values += operator.results();
-        self.applications.push(Application { place, operator, is_trained: true, is_leaf: false, names: Vec::new() });
+        self.applications.push(Application {
+            place,
+            operator,
+            is_trained: true,
+            is_leaf: false,
+            is_saved: false,
+            names: Vec::new(),
+        });
         std::array::from_fn(|result| Value(first + result as u16))
     }
 
@@ -85,9 +94,9 @@ impl Block {
         self
     }
 
-    /// A block that casts a value.
-    pub fn cast(place: Place, from: Form, to: DType) -> Self {
-        let (mut block, arguments) = Self::new(&[from]);
+    /// A block that casts a value, and is given another.
+    pub fn cast(place: Place, from: Form, to: DType, beside: Form) -> Self {
+        let (mut block, arguments) = Self::new(&[from, beside]);
         let result = block.add(place, Operator::To { x: arguments[0], dtype: to });
         block.giving(&[result])
     }
@@ -124,6 +133,6 @@ impl Block {
             lowering.apply(application, &owned, &results.map(Value).filter(is_over).collect::<Vec<_>>());
         }
         let left_out = self.left_out.iter().map(|&argument| lowering.slot(argument)).collect();
-        Program { left_out, is_recomputed: self.is_recomputed, ..lowering.finish(&self.results, self.declared) }
+        Program { left_out, checkpoint: self.checkpoint, ..lowering.finish(&self.results, self.declared) }
     }
 }

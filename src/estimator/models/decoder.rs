@@ -2,7 +2,7 @@
 
 use super::{
     Block, Cut, Model, NotCounted, Run, bert, cohere, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox, olmo2,
-    opt, phi, phi3, stablelm, starcoder2,
+    opt, phi, phi3, stablelm, starcoder2, titan,
 };
 use crate::estimator::choice::{AttentionKernel, Logits, LossHead, Softmax};
 use crate::estimator::operators::{
@@ -46,9 +46,20 @@ impl Collation {
     }
 }
 
+/// Whose classes of models are trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// transformers.
+    Transformers,
+    /// torchtitan, which has classes of its own.
+    Torchtitan,
+}
+
 /// How a model is called, beside its own numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
+    /// Whose class it is.
+    pub library: Library,
     /// Tokens of a sequence.
     pub sequence: u32,
     /// How sequences become a micro-batch.
@@ -158,6 +169,7 @@ pub fn network(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
     match call.loss {
         LossHead::MaskedLm | LossHead::Classifier if call.collation != Collation::Equal => Err(NotCounted::Lengths),
         LossHead::MaskedLm | LossHead::Classifier => bert::encoder(&parts),
+        _ if call.library == Library::Torchtitan => titan::decoder(&parts),
         _ => decoder(&parts),
     }
 }

@@ -21,9 +21,10 @@ mod phi3;
 mod stablelm;
 mod stages;
 mod starcoder2;
+mod titan;
 
 pub use block::Block;
-pub use decoder::{Call, Collation, End, network, tokens};
+pub use decoder::{Call, Collation, End, Library, network, tokens};
 pub use not_counted::NotCounted;
 pub use stages::Cut;
 
@@ -85,6 +86,11 @@ pub struct Model {
 }
 
 impl Model {
+    /// Every layer once, in order.
+    pub fn layers_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        self.layers.iter_mut().flat_map(|run| &mut run.period)
+    }
+
     /// Every block once, in order.
     pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
         let layers = self.layers.iter_mut().flat_map(|run| &mut run.period);

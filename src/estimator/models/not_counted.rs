@@ -28,8 +28,8 @@ reasons! {
         trained without autocast";
     /// Interleaved pipelines of very many chunks.
     LongPipeline = "interleaved pipelines of more than 65,536 chunks a round are not played";
-    /// Another engine than PyTorch and DeepSpeed.
-    Engine = "only PyTorch’s own engine and DeepSpeed’s are played yet";
+    /// An engine that is not played.
+    Engine = "only PyTorch’s own engine, DeepSpeed’s, and torchtitan on several GPUs are played yet";
     /// Preference optimization and its like.
     Task = "of tasks, only training on the next token, DPO, reward models and GRPO beside a server are played yet";
     /// A mask of padding, where a task gives one.
@@ -49,7 +49,7 @@ reasons! {
     Kernels = "fused kernels are not played yet";
     /// Recomputation of parts.
     Recomputation = "only no recomputation and that of whole layers, each by itself, are played yet; of some layers, in training \
-        on one GPU";
+        on one GPU or under torchtitan, and of operators under torchtitan";
     /// Another loss.
     Loss = "only the plain cross-entropy, and masked words and classes of BERT, are played yet";
     /// Another optimizer.

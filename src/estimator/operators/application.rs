@@ -13,6 +13,8 @@ pub struct Application {
     pub is_trained: bool,
     /// Whether what it puts out is made a value from which derivation starts.
     pub is_leaf: bool,
+    /// Whether a checkpoint saves what it puts out.
+    pub is_saved: bool,
     /// Values that have a name in the Python function until the operator is done.
     pub names: Vec<Value>,
 }

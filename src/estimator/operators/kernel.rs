@@ -170,6 +170,8 @@ pub struct Kernel {
     pub is_leaf: bool,
     /// Whether its readers have a part of the output each, whose gradients are kept apart until all are there.
     pub is_taken_apart: bool,
+    /// Whether a checkpoint saves what it makes (`create_selective_checkpoint_contexts` in torch/utils/checkpoint.py).
+    pub is_saved: bool,
     /// What it makes beside its output.
     pub asides: Vec<Aside>,
     /// How many of these are made before the output.
@@ -275,8 +277,23 @@ pub struct Program {
     pub slots: usize,
     /// Arguments that it is not handed.
     pub left_out: Vec<Slot>,
-    /// Whether the backward pass computes it again.
-    pub is_recomputed: bool,
     /// What it puts out.
     pub results: Vec<Slot>,
+    /// How the backward pass computes it again, where it does.
+    pub checkpoint: Option<Checkpoint>,
+}
+
+/// How the backward pass computes a block again (`torch.utils.checkpoint`, not reentrant).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Whether it stops with the last tensor that is asked for (`early_stop`).
+    pub stops_early: bool,
+}
+
+impl Program {
+    /// How many kernels there are up to the last that has a weight.
+    pub fn end_of_weights(&self) -> usize {
+        let has_weight = |kernel: &Kernel| kernel.operands.iter().any(|of| matches!(of, Operand::Weight(_)));
+        self.kernels.iter().rposition(has_weight).map_or(0, |last| last + 1)
+    }
 }

@@ -54,7 +54,7 @@ impl<'r> Lowering<'r> {
     /// Adds an operator. What it makes for itself goes with its last reader; what it `owns` of the values that it is
     /// given goes when it is done, and so does what it puts out for nobody.
     pub fn apply(&mut self, application: &Application, owns: &[Value], unread: &[Value]) {
-        let Application { place, operator, is_trained, is_leaf, .. } = application;
+        let Application { place, operator, is_trained, is_leaf, is_saved, .. } = application;
         (self.place, self.source, self.is_trained) = (*place, operator.source(), *is_trained);
         let (first, own) = (self.program.kernels.len(), self.forms.len());
         self.held.clear();
@@ -63,6 +63,7 @@ impl<'r> Lowering<'r> {
             results.iter_mut().for_each(|result| *result = self.view(*result, self.form(*result)).leaf().put());
         }
         let kernels = &mut self.program.kernels[first..];
+        kernels.iter_mut().for_each(|kernel| kernel.is_saved = *is_saved);
         let Some(last) = kernels.len().checked_sub(1) else {
             self.values.extend(results);
             return;
@@ -257,6 +258,7 @@ impl<'r> Lowering<'r> {
             is_cached: false,
             is_leaf: false,
             is_taken_apart: false,
+            is_saved: false,
             asides: Vec::new(),
             asides_ahead: 0,
             brief: None,

@@ -26,7 +26,8 @@ pub use application::Application;
 pub use attention::Masking;
 pub use experts::{Routing, Stack};
 pub use kernel::{
-    ASIDES, Added, Conversion, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, Weight,
+    ASIDES, Added, Checkpoint, Conversion, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot,
+    Weight,
 };
 pub use linear::{Adapter, Product};
 pub use lowering::{Lowering, Types};
@@ -111,6 +112,12 @@ pub enum Operator {
     /// Queries and keys multiplied by such numbers; two results. `copies_back` where the gradient of queries comes in the
     /// order of tokens, and a copy brings it into that of heads.
     ComplexRotary { q: Value, k: Value, table: Value, copies_back: bool },
+    /// A table of such numbers that the model keeps.
+    ComplexBuffer { width: Shape },
+    /// Queries and keys multiplied by such numbers, each step for both of them; two results.
+    ComplexRotaryInTurn { q: Value, k: Value, table: Value },
+    /// `nn.RMSNorm`, one kernel.
+    FusedRmsNorm { x: Value, width: Shape },
     /// Keys of `whole` whose first part differs from head to head and whose second is that of all.
     SharedKeys { x: Value, shared: Value, heads: Shape, first: Shape, whole: Shape },
     /// `scaled_dot_product_attention`.
@@ -284,6 +291,10 @@ impl Operator {
                 "transformers 5.23.0, modeling_deepseek_v2.py DeepseekV2RotaryEmbedding.forward"
             }
             Self::ComplexRotary { .. } => "transformers 5.23.0, modeling_deepseek_v2.py apply_rotary_emb",
+            Self::ComplexBuffer { .. } | Self::ComplexRotaryInTurn { .. } => {
+                "torchtitan 0.2.2, models/llama3/model/model.py apply_rotary_emb"
+            }
+            Self::FusedRmsNorm { .. } => "PyTorch 2.15, derivatives.yaml _fused_rms_norm",
             Self::SharedKeys { .. } => "transformers 5.23.0, modeling_deepseek_v2.py DeepseekV2Attention.expand_kv",
             Self::Router { .. } => "transformers 5.23.0, modeling_mixtral.py MixtralTopKRouter.forward",
             Self::Experts { .. } => "transformers 5.23.0, integrations/moe.py grouped_mm_experts_forward",
@@ -333,6 +344,7 @@ impl Operator {
             | Self::CountedPositions
             | Self::BooleanMask
             | Self::PositionBuffer
+            | Self::ComplexBuffer { .. }
             | Self::Alibi => vec![],
             Self::Embedding { ids: x, .. }
             | Self::RotaryTable { positions: x, .. }
@@ -342,6 +354,7 @@ impl Operator {
             | Self::CausalMask { embedded: x, .. }
             | Self::RmsNorm { x, .. }
             | Self::CenteredNorm { x, .. }
+            | Self::FusedRmsNorm { x, .. }
             | Self::LayerNorm { x, .. }
             | Self::UnbiasedLayerNorm { x, .. }
             | Self::AsBooleans { mask: x }
@@ -402,7 +415,7 @@ impl Operator {
             | Self::UnpaddedAttention { q, k, v, .. } => vec![q, k, v],
             Self::EagerAttention { q, k, v, mask, .. } => [q, k, v].into_iter().chain(mask).collect(),
             Self::ScoresInFp32 { q, k, v, mask, .. } | Self::MaskedSdpa { q, k, v, mask, .. } => vec![q, k, v, mask],
-            Self::ComplexRotary { q, k, table, .. } => vec![q, k, table],
+            Self::ComplexRotary { q, k, table, .. } | Self::ComplexRotaryInTurn { q, k, table } => vec![q, k, table],
             Self::Experts { x, scores, ids, .. } => vec![x, scores, ids],
             Self::ScoresInPlace { q, k, v, mask, hidden, .. } => vec![q, k, v, mask, hidden],
             Self::BiasedAttention { q, k, v, mask, bias, .. } => vec![q, k, v, mask, bias],
@@ -416,6 +429,7 @@ impl Operator {
             Self::RotaryTable { .. }
             | Self::SplitAt { .. }
             | Self::ComplexRotary { .. }
+            | Self::ComplexRotaryInTurn { .. }
             | Self::EagerAttention { .. }
             | Self::ScoresInPlace { .. }
             | Self::ScoresInFp32 { .. }
@@ -472,6 +486,11 @@ impl Operator {
                 return latent::split_at(to, to.slot(x), whole, [first, second]).into();
             }
             Self::Concat { x, y, first, whole } => latent::concat(to, [x, y].map(|x| to.slot(x)), first, whole),
+            Self::ComplexBuffer { width } => rotary::complex_buffer(to, width),
+            Self::ComplexRotaryInTurn { q, k, table } => {
+                return rotary::complex_in_turn(to, [q, k].map(|x| to.slot(x)), to.slot(table)).into();
+            }
+            Self::FusedRmsNorm { x, width } => norm::fused_rms_norm(to, to.slot(x), width),
             Self::ComplexTable { positions, width } => rotary::complex_table(to, to.slot(positions), width),
             Self::ComplexRotary { q, k, table, copies_back } => {
                 return rotary::complex(to, [q, k].map(|x| to.slot(x)), to.slot(table), copies_back).into();

@@ -101,6 +101,16 @@ fn in_fp32(k: &mut Lowering<'_>, weight: Operand, width: Shape) -> Operand {
     k.kernel(Part::WeightInFp32, wide, &[weight]).d(0, NOTHING, &[New]).put().into()
 }
 
+/// `_fused_rms_norm`, whose backward pass reads input, weight and reciprocal root.
+pub fn fused_rms_norm(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
+    let weight = k.weight(Part::Weight, Form::new(k.types.weights, width));
+    let form = k.form(x);
+    let rows = Size::Of(Form::new(DType::Single, form.shape / width));
+    let all = FIRST | SECOND | ASIDES;
+    let call = k.kernel(Part::Result, form, &[x.into(), weight]).aside(Part::InverseRoot, rows);
+    call.d(0, all, &[New]).d(1, all, &[New]).put()
+}
+
 /// One and the weights, in fp32.
 fn one_plus(k: &mut Lowering<'_>, weight: Operand, width: Shape) -> Operand {
     let wide = Form::new(DType::Single, width);

@@ -5,7 +5,7 @@ use super::kernel::{NOTHING, SECOND, Slot};
 use super::lowering::Lowering;
 use super::size::Size;
 use super::tensor::{Form, Part};
-use crate::estimator::units::{DType, Shape};
+use crate::estimator::units::{DType, S, Shape};
 
 /// Cosines and sines of positions for heads of a width (`LlamaRotaryEmbedding.forward`, under no_grad), in fp32 and then
 /// in the type that the layers are given, in most models that of the hidden state.
@@ -84,6 +84,26 @@ pub fn complex(k: &mut Lowering<'_>, both: [Slot; 2], table: Slot, copies_back: 
         let real = k.view(turned, form).d(0, NOTHING, &[back]).put();
         k.cast(Part::Result, real, dtype)
     })
+}
+
+/// Complex numbers in a buffer of the model, which is there anyway.
+pub fn complex_buffer(k: &mut Lowering<'_>, width: Shape) -> Slot {
+    let form = Form::new(DType::Single, S * width);
+    k.kernel(Part::Table, form, &[]).sized(Part::Table, Size::Bytes(0)).put()
+}
+
+/// `apply_rotary_emb` of torchtitan: both go to fp32, both are turned, and both go back. `xq_`, `xk_`, `xq_out` and `xk_out` are
+/// names of the function.
+pub fn complex_in_turn(k: &mut Lowering<'_>, both: [Slot; 2], table: Slot) -> [Slot; 2] {
+    let wide = both.map(|x| k.cast(Part::InFp32, x, DType::Single));
+    let conjugate = Workspace(Size::Of(k.form(table)));
+    let turned = wide.map(|x| {
+        let call = k.kernel(Part::Turned, k.form(x), &[x.into(), table.into()]);
+        call.d(0, SECOND, &[conjugate, New]).put()
+    });
+    wide.into_iter().chain(turned).for_each(|name| k.hold(name));
+    let dtype = k.form(both[0]).dtype;
+    turned.map(|x| k.cast(Part::Result, x, dtype))
 }
 
 /// The product with a table that wants no gradient.

@@ -96,6 +96,7 @@ names! {
         Loss "loss",
         Metrics "metrics",
         MaskedRows "rows that a mask picks",
+        GradientNorm "norm of gradients",
         Optimizer "optimizer",
         Libraries "libraries",
         Unit "weights that are gathered together",

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub use tape::{Event, Moment};
 
 use crate::estimator::engines::{
-    Act, Batches, DataParallel, Hook, Name, Network, Piece, Plan, Told, Unit, UnitPlace, Update, Zero,
+    Act, Batches, DataParallel, HeldPart, Hook, Name, Network, Piece, Plan, Round, Told, Unit, UnitPlace, Update, Zero,
 };
 use crate::estimator::models::{Block, Model};
 use crate::estimator::operators::{
@@ -73,7 +73,7 @@ struct Stage<'p> {
     instances: Vec<Instance<'p>>,
     /// What the optimizer does with each weight of each of them.
     updates: Vec<&'p [Update]>,
-    /// What the engine does with the weights of each of them; those of the first and the last block are one unit.
+    /// What the engine does with the weights of each of them. Where the first and the last block have none, they are one unit.
     units: Vec<Unit>,
     times: u32,
 }
@@ -128,6 +128,8 @@ struct Score<'p> {
     count: usize,
     one: [TensorId; 2],
     norm: Option<passes::Norm>,
+    /// What the training program does around the passes of a step.
+    round: &'p Round,
 }
 
 /// Plays steps of a training program.
@@ -139,9 +141,10 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let mut registry = Registry::default();
     let lowered: Vec<_> = plan.task.networks.iter().map(|network| Programs::of(network, plan, &mut registry)).collect();
     let root = plan.task.networks.first().zip(lowered.first());
-    let weights = root.map(|(network, programs)| programs.root(&network.model, &registry)).unwrap_or_default();
+    let whole = root.filter(|_| !plan.data_parallel.has_units_apart());
+    let weights = whole.map(|(network, programs)| programs.root(&network.model, &registry)).unwrap_or_default();
     let before = root.and_then(|(_, programs)| programs.last_layer());
-    let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: true };
+    let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: true, stays: false };
     let mut root = plan.data_parallel.unit(place, &plan.widths(), &mut registry);
     let (mut networks, mut count): (Vec<Played<'_>>, _) = (Vec::new(), 0);
     for (network, programs) in plan.task.networks.iter().zip(&lowered) {
@@ -190,7 +193,8 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         let cast = network.model.constants.iter().map(|tensor| registry.id(tensor.with_dtype(dtype), source));
         cast.collect::<Vec<_>>()
     });
-    let score = Score { plan, depth, networks: &networks, functions: &functions, count, one, norm };
+    let round = plan.round(&held(&networks, plan), &mut registry);
+    let score = Score { plan, depth, networks: &networks, functions: &functions, count, one, norm, round: &round };
     if let DataParallel::Ddp(ddp) = plan.data_parallel {
         // Its buckets follow the order in which the first backward pass makes gradients.
         let mut dry = Play::new(score, &root, Registry::default());
@@ -204,16 +208,22 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
 
     play.divide();
     play.tape.mark(Moment::Load);
-    for (network, constants) in networks.iter().zip(&constants).filter(|(network, _)| network.is_own) {
-        let buffers = play.build(network, constants);
-        play.add_adapters(network);
-        if play.buffers.is_empty() {
-            play.buffers = buffers.into_iter().zip(cast.iter().flatten().copied()).collect();
+    if round.builds_parts {
+        play.tape.mark(Moment::Loaded);
+        (0..play.divided().len()).for_each(|stage| play.each_unit_of(stage, Hook::Wrap));
+        play.around(Hook::Build);
+    } else {
+        for (network, constants) in networks.iter().zip(&constants).filter(|(network, _)| network.is_own) {
+            let buffers = play.build(network, constants);
+            play.add_adapters(network);
+            if play.buffers.is_empty() {
+                play.buffers = buffers.into_iter().zip(cast.iter().flatten().copied()).collect();
+            }
         }
+        play.flatten();
+        play.each_unit(Hook::Wrap);
+        play.tape.mark(Moment::Loaded);
     }
-    play.flatten();
-    play.each_unit(Hook::Wrap);
-    play.tape.mark(Moment::Loaded);
     for &tensor in &kept {
         play.tape.allocate(tensor);
     }
@@ -238,7 +248,11 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
             // All of a step come together.
             play.load(&batch, if depth == Depth::Whole { micro_batches } else { plan.micro_batches });
         }
+        if round.builds_parts {
+            play.zero_gradients();
+        }
         play.is_new_step = true;
+        play.around(Hook::BeginStep);
         plan.task.before.iter().for_each(|pass| play.pass(pass));
         match &mut rank {
             Some(rank) => rank.step(&mut play),
@@ -249,9 +263,16 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         }
         plan.task.before_update.iter().for_each(|pass| play.pass(pass));
         play.tape.mark(Moment::Update);
+        play.clip();
         play.update(is_steady || step > 0, false);
-        play.each_weight(|play, own| play.tape.zero_gradient(own.number));
-        play.each_unit(Hook::ZeroGradients);
+        play.around(Hook::EndStep);
+        if step == 0 && !is_steady {
+            play.around(Hook::Log);
+        }
+        play.around(Hook::Forget);
+        if !round.builds_parts {
+            play.zero_gradients();
+        }
         plan.task.after.iter().for_each(|pass| play.pass(pass));
         play.tape.mark(Moment::End);
     }
@@ -332,6 +353,23 @@ fn is_head(weight: &Weight, registry: &Registry) -> bool {
     })
 }
 
+/// What the device holds of each weight of the network that engines divide.
+fn held(networks: &[Played<'_>], plan: &Plan) -> Vec<HeldPart> {
+    let Some(Played { model, stages, .. }) = networks.first() else { return Vec::new() };
+    let of = |stage: &Stage<'_>| {
+        let weights = stage.instances.iter().flat_map(|instance| &instance.program.weights).collect::<Vec<_>>();
+        let held = plan.data_parallel.held(&weights, &model.widths);
+        let held = held.iter().map(|weight| HeldPart {
+            elements: weight.held.elements(weight.form, &model.widths),
+            whole: weight.form.shape.elements(&model.widths),
+            is_matrix: weight.sides.is_some(),
+        });
+        let held = held.collect::<Vec<_>>();
+        held.repeat(stage.times as usize)
+    };
+    stages.iter().flat_map(of).collect()
+}
+
 /// All stages of a model, its weights numbered in order.
 fn stages<'p>(
     model: &Model,
@@ -350,25 +388,31 @@ fn stages<'p>(
         let updates = programs.iter().map(|lowered| lowered.updates.as_slice()).collect();
         Stage { instances: programs.iter().map(instance).collect(), updates, units, times }
     };
-    let mut all = vec![stage(&programs.opening, Vec::new(), 1)];
+    let is_apart = plan.data_parallel.has_units_apart();
     let mut before: Option<Vec<&Weight>> = None;
+    let mut unit = |program: &'p Program, stays| {
+        let weights: Vec<_> = program.weights.iter().collect();
+        let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: false, stays };
+        let unit = plan.data_parallel.unit(place, &model.widths, registry);
+        before = Some(weights);
+        unit
+    };
+    let [opening] = &programs.opening;
+    let units = if is_apart { vec![unit(&opening.program, false)] } else { Vec::new() };
+    let mut all = vec![stage(&programs.opening, units, 1)];
     for (run, programs) in model.layers.iter().zip(&programs.layers) {
         let members = match (depth, run.times) {
             (Depth::Folded, times @ 4..) => vec![1, times - 2, 1],
             (_, times) => vec![1; times as usize],
         };
         for times in members {
-            let mut units = Vec::with_capacity(programs.len());
-            for lowered in programs {
-                let weights: Vec<_> = lowered.program.weights.iter().collect();
-                let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: false };
-                units.push(plan.data_parallel.unit(place, &model.widths, registry));
-                before = Some(weights);
-            }
+            let units = programs.iter().map(|lowered| unit(&lowered.program, false)).collect();
             all.push(stage(programs, units, times));
         }
     }
-    let mut last = stage(&programs.closing, Vec::new(), 1);
+    let [closing] = &programs.closing;
+    let units = if is_apart { vec![unit(&closing.program, true)] } else { Vec::new() };
+    let mut last = stage(&programs.closing, units, 1);
     if model.is_tied {
         // The head's matrix is the embedding's, the first of all.
         let weights = programs.closing[0].program.weights.iter().zip(&mut last.instances[0].weights);
@@ -396,12 +440,14 @@ fn piece(tensor: &Tensor, widths: &Widths) -> Piece {
 /// What each name has.
 type Names = [Vec<Storage>; Name::COUNT];
 
-/// The unit of the engine on which acts are done: the one of the first and the last block, or another by its stage and its place
-/// there.
+/// What they have at the beginning.
+const NO_NAMES: Names = [const { Vec::new() }; Name::COUNT];
+
+/// The unit of the engine on which acts are done: that of the whole model, or another by its stage and its place there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Root,
-    Layer(usize, usize),
+    Block(usize, usize),
 }
 
 /// Of what an act is.
@@ -433,6 +479,8 @@ struct Play<'p> {
     norm: Option<passes::Norm>,
     /// What the engine does with the weights of the first and the last block.
     root: &'p Unit,
+    /// What the training program does around the passes of a step.
+    round: &'p Round,
     /// What names have that there are once.
     names: Names,
     /// What names have that each unit of each stage has.
@@ -465,7 +513,7 @@ struct Play<'p> {
 
 impl<'p> Play<'p> {
     fn new(score: Score<'p>, root: &'p Unit, registry: Registry) -> Self {
-        let Score { plan, depth, networks, functions, count, one, norm } = score;
+        let Score { plan, depth, networks, functions, count, one, norm, round } = score;
         let units = networks.first().map(|network| network.stages.as_slice()).unwrap_or_default();
         let gives_away = matches!(plan.data_parallel, DataParallel::Ddp(ddp) if ddp.has_views);
         Self {
@@ -482,13 +530,14 @@ impl<'p> Play<'p> {
             one,
             norm,
             root,
+            round,
             forwards: 0,
             is_new_step: false,
             buffers: Vec::new(),
             calls: Vec::new(),
-            names: Default::default(),
-            unit_names: units.iter().map(|stage| vec![Names::default(); stage.units.len()]).collect(),
-            root_names: Names::default(),
+            names: NO_NAMES,
+            unit_names: units.iter().map(|stage| vec![NO_NAMES; stage.units.len()]).collect(),
+            root_names: NO_NAMES,
             whole: vec![Vec::new(); count],
             listed: Vec::new(),
             renewed: vec![None; count],
@@ -598,8 +647,9 @@ impl<'p> Play<'p> {
     /// Has threads keep the workspaces of libraries. In a steady step they have taken those that they ever take.
     fn keep_workspaces(&mut self, libraries: &[TensorId], is_steady: bool) {
         let networks = self.networks;
-        let mut instances = networks.iter().flat_map(|network| &network.stages).flat_map(|stage| &stage.instances);
-        let has_checkpoints = instances.any(|instance| instance.program.is_recomputed);
+        let stages = networks.iter().flat_map(|network| &network.stages);
+        let mut instances = stages.flat_map(|stage| &stage.instances);
+        let has_checkpoints = instances.any(|instance| instance.program.checkpoint.is_some());
         let kept = libraries.iter().map(|&tensor| {
             let kernels = || {
                 let stages = networks.iter().flat_map(|network| &network.stages);
@@ -778,28 +828,57 @@ impl<'p> Play<'p> {
         if hook.is_root_first() {
             self.hook(Scope::Root, hook);
         }
-        for (stage, Stage { units, times, .. }) in self.divided().iter().enumerate() {
-            if units.iter().all(|unit| unit.at(hook).is_empty()) {
-                continue;
-            }
-            if *times > 1 {
-                self.tape.begin_repeat(*times);
-            }
-            (0..units.len()).for_each(|place| self.hook(Scope::Layer(stage, place), hook));
-            if *times > 1 {
-                self.tape.end_repeat();
-            }
-        }
+        let last = self.divided().len().saturating_sub(1);
+        (1..last).chain([0, last]).for_each(|stage| self.each_unit_of(stage, hook));
         if !hook.is_root_first() {
             self.hook(Scope::Root, hook);
         }
+    }
+
+    /// The same of every unit of a stage.
+    fn each_unit_of(&mut self, stage: usize, hook: Hook) {
+        let Some(Stage { units, times, .. }) = self.divided().get(stage) else { return };
+        if units.iter().all(|unit| unit.at(hook).is_empty()) {
+            return;
+        }
+        if *times > 1 {
+            self.tape.begin_repeat(*times);
+        }
+        (0..units.len()).for_each(|place| self.hook(Scope::Block(stage, place), hook));
+        if *times > 1 {
+            self.tape.end_repeat();
+        }
+    }
+
+    /// The gradients of all weights go.
+    fn zero_gradients(&mut self) {
+        self.each_weight(|play, own| play.tape.zero_gradient(own.number));
+        self.each_unit(Hook::ZeroGradients);
+    }
+
+    /// What the training program does around the passes of a step.
+    fn around(&mut self, hook: Hook) {
+        let round = self.round;
+        self.acts(round.unit.at(hook), false);
+    }
+
+    /// The training program clips gradients by the norm of all.
+    fn clip(&mut self) {
+        let Some(norm) = self.round.norm else { return };
+        self.around(Hook::Norms);
+        self.each_weight(|play, own| {
+            play.act(Act::Listed(norm), Of { scope: Scope::Root, number: own.number, has_states: false });
+        });
+        self.around(Hook::Norm);
+        self.tape.release_all(&std::mem::take(&mut self.listed));
+        self.around(Hook::Clip);
     }
 
     /// The engine's part at a hook of a unit.
     fn hook(&mut self, scope: Scope, hook: Hook) {
         let unit = match scope {
             Scope::Root => self.root,
-            Scope::Layer(stage, place) => &self.divided()[stage].units[place],
+            Scope::Block(stage, place) => &self.divided()[stage].units[place],
         };
         unit.at(hook).iter().for_each(|&act| self.act(act, Of { scope, number: EMBEDDING, has_states: false }));
     }
@@ -816,12 +895,11 @@ impl<'p> Play<'p> {
     fn numbers(&self, scope: Scope) -> Vec<usize> {
         let of = |instance: &Instance<'_>| instance.weights.clone();
         match scope {
-            Scope::Layer(stage, place) => of(&self.divided()[stage].instances[place]),
-            Scope::Root => [self.divided().first(), self.divided().last()]
-                .into_iter()
-                .flatten()
-                .flat_map(|stage| stage.instances.iter().flat_map(of))
-                .collect(),
+            Scope::Block(stage, place) => of(&self.divided()[stage].instances[place]),
+            Scope::Root => {
+                let without_unit = self.divided().iter().filter(|stage| stage.units.is_empty());
+                without_unit.flat_map(|stage| stage.instances.iter().flat_map(of)).collect()
+            }
         }
     }
 
@@ -874,7 +952,7 @@ impl<'p> Play<'p> {
         let names = match scope {
             _ if !name.is_of_unit() => &mut self.names,
             Scope::Root => &mut self.root_names,
-            Scope::Layer(stage, place) => &mut self.unit_names[stage][place],
+            Scope::Block(stage, place) => &mut self.unit_names[stage][place],
         };
         &mut names[name as usize]
     }
@@ -929,6 +1007,10 @@ impl<'p> Play<'p> {
                 }
             }
             Act::Drop(name) => self.name(name, scope, Vec::new()),
+            Act::KeepLast(name) => {
+                let last = self.named(name, scope).pop();
+                self.name(name, scope, last.into_iter().collect());
+            }
             Act::Brief(tensor) => self.tape.brief(tensor),
             Act::Listed(tensor) => {
                 let storage = self.tape.allocate(tensor);

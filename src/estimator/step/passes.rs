@@ -2,7 +2,7 @@
 
 use super::tape::{Call, Event, Moment, Repeated, Stop, Storage, Value};
 use super::{Depth, Play, Programs, Scope, Stage};
-use crate::estimator::engines::{Hook, Local, Pass, Plan};
+use crate::estimator::engines::{Batches, Hook, Local, Name, Pass, Plan};
 use crate::estimator::operators::{Form, Part, Place, Registry, Size, Tensor, TensorId};
 use crate::estimator::units::{DType, Shape};
 
@@ -97,6 +97,15 @@ impl<'p> Play<'p> {
             self.set(Local(local), Value { storage, node: None });
         }
         let plan = self.plan;
+        if plan.task.batches == Batches::EachInTurn {
+            self.around(Hook::BeginMicroBatch);
+            for (local, name) in [Name::Ids, Name::Labels].into_iter().enumerate() {
+                if let Some(&storage) = self.named(name, Scope::Root).last() {
+                    let storage = self.tape.retain(storage);
+                    self.set(Local(local), Value { storage, node: None });
+                }
+            }
+        }
         plan.task.micro_batch.iter().for_each(|pass| self.pass(pass));
     }
 
@@ -156,6 +165,11 @@ impl<'p> Play<'p> {
                 let before = std::mem::replace(&mut self.locals[to.0], held);
                 self.release(before);
             }
+            Pass::Keep(local, name) => {
+                let held = std::mem::take(&mut self.locals[local.0]);
+                let kept = held.values.iter().map(|(value, _)| value.storage);
+                self.named(*name, Scope::Root).extend(kept);
+            }
             Pass::Forget(names) => {
                 for local in names {
                     let held = std::mem::take(&mut self.locals[local.0]);
@@ -212,7 +226,7 @@ impl<'p> Play<'p> {
         if has_hooks {
             self.before_forward();
         }
-        let begun = self.tape.run(&first.instances[0], given);
+        let begun = self.run_end(first, has_hooks.then_some(0), given);
         let (shared, names) = begun[1..].split_at(network.model.shared);
         let mut x = begun[0];
         // What the model's function keeps of a layer until the next one is done.
@@ -220,13 +234,13 @@ impl<'p> Play<'p> {
         for (place, Stage { instances, times, .. }) in between.iter().enumerate() {
             self.begin_repeat(*times, is_recorded);
             for (unit, instance) in instances.iter().enumerate() {
-                let scope = Scope::Layer(1 + place, unit);
+                let scope = Scope::Block(1 + place, unit);
                 if has_hooks {
                     self.hook(scope, Hook::BeforeForward);
                     self.hook_on_the_way_back(scope, Hook::AfterBackward);
                 }
                 let arguments = [&[x], shared].concat();
-                let results = if is_recorded && instance.program.is_recomputed {
+                let results = if is_recorded && instance.program.checkpoint.is_some() {
                     self.tape.checkpoint(instance, &arguments)
                 } else {
                     self.tape.run(instance, &arguments)
@@ -247,7 +261,7 @@ impl<'p> Play<'p> {
             self.tape.on_the_way_back(Event::Mark(Moment::Backward));
         }
         let arguments = [&[x], shared, names, &kept, given_last].concat();
-        let results = self.tape.run(&last.instances[0], &arguments);
+        let results = self.run_end(last, has_hooks.then_some(network.stages.len() - 1), &arguments);
         self.tape.end_autocast();
         if has_hooks {
             self.hook(Scope::Root, Hook::AfterForward);
@@ -269,6 +283,25 @@ impl<'p> Play<'p> {
             }
         }
         self.calls.clear();
+    }
+
+    /// Runs the first or the last block forward, which has a place among those that engines divide, or none. Its unit, where it
+    /// has one, ends with the last kernel that has a weight.
+    fn run_end(&mut self, stage: &'p Stage<'p>, place: Option<usize>, arguments: &[Value]) -> Vec<Value> {
+        let instance = &stage.instances[0];
+        let Some(place) = place.filter(|_| !stage.units.is_empty()) else {
+            return self.tape.run(instance, arguments);
+        };
+        let scope = Scope::Block(place, 0);
+        let (middle, end) = (instance.program.end_of_weights(), instance.program.kernels.len());
+        let mut slots = arguments.to_vec();
+        self.hook(scope, Hook::BeforeForward);
+        self.hook_on_the_way_back(scope, Hook::AfterBackward);
+        self.tape.run_part(instance, 0..middle, &mut slots);
+        self.hook(scope, Hook::AfterForward);
+        self.hook_on_the_way_back(scope, Hook::BeforeBackward);
+        self.tape.run_part(instance, middle..end, &mut slots);
+        self.tape.results(instance, &slots)
     }
 
     /// The norm of all gradients, and the factor by which it would be brought below a limit.

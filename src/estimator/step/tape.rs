@@ -4,6 +4,9 @@
 //! autograd's queue do (`sequence_nr` in torch/csrc/autograd/engine.cpp, PyTorch 2.15), so that nodes and what they keep
 //! are two stacks. It asks no size: what has no bytes at some widths is an event all the same, which counters leave out.
 
+use std::collections::VecDeque;
+use std::ops::Range;
+
 use crate::estimator::operators::{
     ASIDES, Conversion, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, TensorId,
 };
@@ -189,6 +192,8 @@ struct Frame<'p> {
     arguments: Vec<Value>,
     /// The last kernel that keeps anything: the second pass stops there.
     last: usize,
+    /// What it has saved, in the order in which kernels made it.
+    saved: VecDeque<Storage>,
     /// Nodes that still have places; the arguments go with the last of them.
     places: usize,
     is_redeemed: bool,
@@ -443,35 +448,52 @@ impl<'p> Tape<'p> {
 
     /// Runs a block forward. Its results are the caller's; there are none where a second pass has all that it wants.
     pub fn run(&mut self, instance: &'p Instance<'p>, arguments: &[Value]) -> Vec<Value> {
-        let program = instance.program;
-        let mut slots = Vec::with_capacity(program.slots);
+        let mut slots = Vec::with_capacity(instance.program.slots);
         slots.extend_from_slice(arguments);
-        for (position, kernel) in program.kernels.iter().enumerate() {
-            let (inputs, needed, reads) = self.asked(instance, kernel, &slots);
-            let is_last = matches!(self.mode, Mode::Redeem(frame) if self.graph.frames[frame].last == position);
+        self.run_part(instance, 0..instance.program.kernels.len(), &mut slots);
+        if let Mode::Redeem(_) = self.mode {
+            // An exception ends the pass: all names go.
+            for slot in arguments.len()..slots.len() {
+                self.drop_slot(&mut slots, Slot(slot as u16));
+            }
+            return Vec::new();
+        }
+        self.results(instance, &slots)
+    }
+
+    /// Runs some kernels of a block forward, behind those before them. The slots have the arguments first.
+    pub fn run_part(&mut self, instance: &'p Instance<'p>, part: Range<usize>, slots: &mut Vec<Value>) {
+        let program = instance.program;
+        for (position, kernel) in part.clone().zip(&program.kernels[part]) {
+            let (inputs, needed, reads) = self.asked(instance, kernel, slots);
+            let stops_early = program.checkpoint.is_some_and(|checkpoint| checkpoint.stops_early);
+            let is_last =
+                matches!(self.mode, Mode::Redeem(frame) if stops_early && self.graph.frames[frame].last == position);
             if is_last && !reads.overlaps(OUTPUT | ASIDES) {
                 // The inputs are packed before the kernel runs, and the last of them ends the second pass.
-                self.keep(kernel, reads, &slots, Storage::GONE, &[]);
+                self.keep(kernel, reads, slots, Storage::GONE, &[]);
                 break;
             }
             let (ahead, behind) = kernel.asides.split_at(kernel.asides_ahead);
-            let mut asides: Vec<_> = ahead.iter().map(|aside| (self.allocate(aside.tensor), aside.is_kept)).collect();
+            let mut asides: Vec<_> =
+                ahead.iter().map(|aside| (self.made(kernel, aside.tensor), aside.is_kept)).collect();
             let storage = match (kernel.output, kernel.values().next()) {
-                (Some(tensor), _) => self.allocate(tensor),
+                (Some(tensor), _) => self.made(kernel, tensor),
                 (None, Some((_, viewed))) if slots[viewed.index()].storage != Storage::GONE => {
                     self.retain(slots[viewed.index()].storage)
                 }
                 // A view of a weight, which is there anyway.
                 (None, _) => Storage::GONE,
             };
-            asides.extend(behind.iter().map(|aside| (self.allocate(aside.tensor), aside.is_kept)));
-            kernel.brief.into_iter().for_each(|tensor| self.brief(tensor));
+            asides.extend(behind.iter().map(|aside| (self.made(kernel, aside.tensor), aside.is_kept)));
+            let is_brought = kernel.is_saved && matches!(self.mode, Mode::Redeem(_));
+            kernel.brief.filter(|_| !is_brought).into_iter().for_each(|tensor| self.brief(tensor));
             let node = if kernel.is_leaf && self.is_recording { self.leaf(storage).node } else { None };
             let node = node.or_else(|| {
                 if needed.is_empty() {
                     return None;
                 }
-                let kept = self.keep(kernel, reads, &slots, storage, &asides);
+                let kept = self.keep(kernel, reads, slots, storage, &asides);
                 Some((self.record(instance, position, inputs, needed, reads, kept), 0))
             });
             if kernel.is_cached {
@@ -488,16 +510,30 @@ impl<'p> Tape<'p> {
                 break;
             }
             for &slot in &kernel.drops {
-                self.drop_slot(&mut slots, slot);
+                self.drop_slot(slots, slot);
             }
         }
-        if let Mode::Redeem(_) = self.mode {
-            // An exception ends the pass: all names go.
-            for slot in arguments.len()..slots.len() {
-                self.drop_slot(&mut slots, Slot(slot as u16));
-            }
-            return Vec::new();
+    }
+
+    /// What a kernel makes. A checkpoint that saves it holds it as well, and hands it over in the second pass.
+    fn made(&mut self, kernel: &Kernel, tensor: TensorId) -> Storage {
+        let saved = match self.mode {
+            Mode::Redeem(frame) if kernel.is_saved => self.graph.frames[frame].saved.pop_front(),
+            _ => None,
+        };
+        let storage = saved.unwrap_or_else(|| self.allocate(tensor));
+        if let Mode::Promise(frame) = self.mode
+            && kernel.is_saved
+        {
+            self.retain(storage);
+            self.graph.frames[frame].saved.push_back(storage);
         }
+        storage
+    }
+
+    /// What a block that has run puts out.
+    pub fn results(&mut self, instance: &Instance<'p>, slots: &[Value]) -> Vec<Value> {
+        let program = instance.program;
         let mut results: Vec<Value> = Vec::with_capacity(program.results.len());
         for (position, &slot) in program.results.iter().enumerate() {
             let value = slots[slot.index()];
@@ -607,7 +643,14 @@ impl<'p> Tape<'p> {
         given.iter().filter(|argument| argument.storage != Storage::GONE).for_each(|argument| {
             self.retain(argument.storage);
         });
-        self.graph.frames.push(Frame { instance, arguments: given, last: 0, places: 0, is_redeemed: false });
+        self.graph.frames.push(Frame {
+            instance,
+            arguments: given,
+            last: 0,
+            saved: VecDeque::new(),
+            places: 0,
+            is_redeemed: false,
+        });
         let frame = self.graph.frames.len() - 1;
         self.mode = Mode::Promise(frame);
         let results = self.run(instance, arguments);

@@ -6,7 +6,7 @@ use crate::estimator::engines::acts::{Act, Hook, Name, Unit};
 use crate::estimator::operators::{Held, Part, Place, Registry, Size, Tensor, TensorId, Weight, resident_blocks};
 use crate::estimator::units::{DType, Widths};
 
-/// `fully_shard` on each layer and on the whole model.
+/// `fully_shard` on each layer and on the whole model, or on the embedding, each layer, and norm with head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fsdp2 {
     /// Devices among which each weight is divided.
@@ -19,6 +19,8 @@ pub struct Fsdp2 {
     pub reduced: DType,
     /// Whether a unit's weights go after its forward pass (`reshard_after_forward`).
     pub reshards: bool,
+    /// Whether the embedding is a unit of its own, and norm with head another, whose weights stay for the backward pass.
+    pub has_units_apart: bool,
 }
 
 const SOURCE: &str = "PyTorch 2.15, distributed/fsdp/_fully_shard";
@@ -37,6 +39,13 @@ impl Fsdp2 {
 
     /// What is done with a unit.
     pub fn unit(self, around: Around<'_>, widths: &Widths, registry: &mut Registry) -> Unit {
+        if around.weights.is_empty() {
+            // The root holds what the units have left (`_root_post_backward_final_callback` in _fsdp_state.py).
+            return Unit::default()
+                .with(Hook::AfterForward, [Act::Drop(Name::Copied)])
+                .with(Hook::AfterBackward, [Act::Drop(Name::Reducing)]);
+        }
+        let reshards = self.reshards && !around.stays;
         let mut tensors = Tensors { fsdp: self, widths, registry };
         let gather = tensors.gather(around.weights);
         let before = around.before.map(|before| tensors.gather(before)).unwrap_or_default();
@@ -46,7 +55,7 @@ impl Fsdp2 {
 
         // The buffer of a unit is held until the next has its own (`all_gather_state`).
         let wait = [&[Act::Drop(Name::Copied)], &copy_out[..], &[Act::Move(Name::Copied, Name::Ahead)]].concat();
-        let reshard = self.reshards.then_some(Act::Drop(Name::Weights));
+        let reshard = reshards.then_some(Act::Drop(Name::Weights));
         let last = around.is_root.then_some(Act::Drop(Name::Copied));
         let unit = Unit::default()
             .with(Hook::Wrap, shards.into_iter().map(Act::State).chain([Act::DropWhole]))
@@ -55,7 +64,7 @@ impl Fsdp2 {
         // The unit that ran after it has gathered it ahead (`_backward_prefetch`); nobody has the root.
         let own = if around.is_root { tensors.gather(around.weights) } else { Vec::new() };
         let again = own.into_iter().chain(copy_out).chain([Act::Drop(Name::Ahead)]);
-        let again = self.reshards.then_some(again).into_iter().flatten();
+        let again = reshards.then_some(again).into_iter().flatten();
         let ahead = self.reshards.then_some(before).into_iter().flatten();
         // What the last sum read is held until the next unit's turn, and that of the root to the end of the pass.
         let end = around.is_root.then_some(Act::Drop(Name::Reducing));

@@ -58,6 +58,8 @@ pub struct Place<'w> {
     pub before: Option<&'w [&'w Weight]>,
     /// Whether it is the unit of the whole model, which has what no other has.
     pub is_root: bool,
+    /// Whether its weights stay gathered from the forward pass to the backward pass.
+    pub stays: bool,
 }
 
 impl DataParallel {
@@ -77,11 +79,12 @@ impl DataParallel {
             return Self::of_deepspeed(scenario, unsaid);
         }
         match cluster.zero {
-            ZeroStage::Stage0 if recipe.precision != Precision::Mixed => {
+            ZeroStage::Stage0 if cluster.engine == Engine::Torch && recipe.precision != Precision::Mixed => {
                 let accumulates = recipe.micro_batches > 1;
                 Ok(Self::Ddp(Ddp { has_views: unsaid.has_bucket_views, accumulates }))
             }
             ZeroStage::Stage3 => Self::fsdp(scenario, unsaid),
+            ZeroStage::Stage2 if cluster.engine == Engine::Torchtitan => Self::fsdp(scenario, unsaid),
             _ => Err(NotCounted::SeveralGpus),
         }
     }
@@ -121,13 +124,18 @@ impl DataParallel {
     fn fsdp(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
         let Scenario { recipe, cluster, .. } = scenario;
         let is_mixed = recipe.precision == Precision::Mixed;
+        let is_titan = cluster.engine == Engine::Torchtitan;
         let reshards = match cluster.reshard {
-            0 => true,
+            0 => !(is_titan && cluster.zero == ZeroStage::Stage2),
             1 => false,
             _ => return Err(NotCounted::SeveralGpus),
         };
         let is_played = is_mixed || recipe.precision == Precision::PureBf16;
-        if unsaid.has_units_apart || recipe.adapter != Adapter::None || !is_played || unsaid.is_fsdp1 && !reshards {
+        let has_units_apart = unsaid.has_units_apart || is_titan;
+        if has_units_apart && (unsaid.is_fsdp1 || scenario.model.tied_embeddings.is_on()) {
+            return Err(NotCounted::SeveralGpus);
+        }
+        if recipe.adapter != Adapter::None || !is_played || unsaid.is_fsdp1 && !reshards {
             return Err(NotCounted::SeveralGpus);
         }
         let stored = if is_mixed { DType::Single } else { DType::Half };
@@ -136,7 +144,7 @@ impl DataParallel {
         Ok(if unsaid.is_fsdp1 {
             Self::Fsdp1(Fsdp1 { devices, stored, gathered, reduced })
         } else {
-            Self::Fsdp2(Fsdp2 { devices, stored, gathered, reduced, reshards })
+            Self::Fsdp2(Fsdp2 { devices, stored, gathered, reduced, reshards, has_units_apart })
         })
     }
 
@@ -187,6 +195,11 @@ impl DataParallel {
             Self::Alone | Self::Ddp(_) | Self::DeepSpeed(_) => weights.iter().map(|&weight| weight.clone()).collect(),
             Self::Fsdp2(fsdp) => weights.iter().map(|weight| fsdp.held(weight)).collect(),
         }
+    }
+
+    /// Whether the first block of a model is a unit of its own, and the last another.
+    pub const fn has_units_apart(self) -> bool {
+        matches!(self, Self::Fsdp2(Fsdp2 { has_units_apart: true, .. }))
     }
 
     /// What is done with a unit.

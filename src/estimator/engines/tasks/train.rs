@@ -1,7 +1,8 @@
 //! Training on the next token, on masked words or on classes, in a loop of PyTorch's own: forward, loss, backward.
 
 use super::{Networks, Script, of_batch};
-use crate::estimator::choice::{AttentionKernel, Batching, PaddedAttention};
+use crate::estimator::choice::{AttentionKernel, Batching, Engine, PaddedAttention};
+use crate::estimator::engines::acts::Name;
 use crate::estimator::engines::passes::{Batches, Network, Pass, Task};
 use crate::estimator::models::{Collation, End, NotCounted, tokens};
 use crate::estimator::operators::{Owner, Part, Size, Tensor};
@@ -13,8 +14,10 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
     let mut script = Script { is_recorded: true, ..Script::default() };
     let ids = script.name();
     let mut batch = vec![of_batch(Part::Ids, tokens())];
+    // torchtitan's trainer moves each micro-batch to the device in its turn, and keeps its loss until the step is over.
+    let moves_batches = networks.scenario.cluster.engine == Engine::Torchtitan;
     let mut labels = ids;
-    if let Some(form) = model.labels {
+    if let Some(form) = model.labels.or_else(|| moves_batches.then(tokens)) {
         labels = script.name();
         batch.push(of_batch(Part::Labels, form));
     }
@@ -33,7 +36,7 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
     script.passes.push(Pass::Forward { network: 0, given, given_last: vec![labels], into, is_recorded: true });
     let scales_loss = networks.data_parallel.loss_scales() > 0;
     if let Some(output) = model.output.as_ref().filter(|_| !scales_loss) {
-        script.call_into(output.clone(), &[loss], &[loss]);
+        script.call_into(output.clone(), &[loss, labels], &[loss, logits]);
     }
     if !model.keeps_logits {
         script.forget(&[logits]);
@@ -45,7 +48,10 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
     }
     script.passes.push(Pass::Backward(scaled.first().copied().unwrap_or(loss), model.loss));
     script.forget(&scaled);
-    if !is_kept {
+    if moves_batches {
+        script.passes.push(Pass::Keep(loss, Name::Losses));
+        script.forget(&[logits, ids, labels]);
+    } else if !is_kept {
         script.forget(&[loss, logits]);
     }
     Ok(Task {
@@ -58,8 +64,8 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         }],
         functions: script.functions,
         kept: Vec::new(),
-        batch,
-        batches: Batches::Once,
+        batch: if moves_batches { Vec::new() } else { batch },
+        batches: if moves_batches { Batches::EachInTurn } else { Batches::Once },
         before: Vec::new(),
         micro_batch: script.passes,
         before_update: Vec::new(),

@@ -1,0 +1,174 @@
+//! torchtitan 0.2.2: what its trainer does around the passes of a step (`Trainer.train_step` in torchtitan/train.py).
+
+use super::acts::{Act, Hook, Name, Round, Unit};
+use crate::estimator::models::tokens;
+use crate::estimator::operators::{Form, Part, Place, Registry, Size, Tensor, TensorId};
+use crate::estimator::units::{D, DType, S};
+
+const SOURCE: &str = "torchtitan 0.2.2, train.py Trainer.train_step";
+
+/// What a device holds of a weight.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldPart {
+    /// Its elements.
+    pub elements: u64,
+    /// The elements of the whole weight.
+    pub whole: u64,
+    /// Whether the weight is a matrix.
+    pub is_matrix: bool,
+}
+
+/// Streaming multiprocessors of an A100.
+const PROCESSORS: u64 = 108;
+
+/// Elements that a block of threads adds up (`kChunkSize` in aten/src/ATen/native/cuda/MultiTensorApply.cuh).
+const CHUNK: u64 = 1 << 16;
+
+/// What the trainer does with weights of which a device holds so many elements, and so many micro-batches. It moves each
+/// micro-batch to the device, keeps its loss, and clips gradients by their norm, which `foreach_tensor_norm_cuda`
+/// (aten/src/ATen/native/cuda/ForeachReduceOp.cu) takes of all weights at once.
+pub fn round(weights: &[HeldPart], micro_batches: u32, registry: &mut Registry) -> Round {
+    let build = build(weights, registry);
+    let elements = weights.iter().map(|weight| weight.elements).collect::<Vec<_>>();
+    let mut of = |place, part, size| registry.id(Tensor { place, part, size }, SOURCE);
+    let count = elements.len() as u64;
+    let chunks = elements.iter().map(|elements| elements.div_ceil(CHUNK)).fold(0, u64::saturating_add);
+    let [ids, labels] = [Part::Ids, Part::Labels].map(|part| of(Place::Batch, part, Size::Of(tokens())));
+    let counted = of(Place::Batch, Part::Counted, Size::Bytes(8));
+    let losses = of(Place::Loss, Part::Result, Size::Bytes(4 * u64::from(micro_batches)));
+    let mut norms = |bytes: u64| of(Place::GradientNorm, Part::Result, Size::Bytes(bytes));
+    let (offsets, sums, all) = (norms((count + 1) * 8), norms(chunks.saturating_mul(4)), norms(count * 4));
+    let one = norms(4);
+    let unit = Unit::default()
+        .with(Hook::BeginStep, [Act::Drop(Name::Ids), Act::Name(Name::Counted, counted), Act::Brief(counted)])
+        .with(
+            Hook::BeginMicroBatch,
+            [Act::Drop(Name::Labels), Act::More(Name::Ids, ids), Act::Name(Name::Labels, labels)],
+        )
+        .with(Hook::Norms, [Act::Name(Name::Number, offsets), Act::Name(Name::Buffer, sums)])
+        .with(
+            Hook::Norm,
+            [
+                Act::Drop(Name::Buffer),
+                Act::Drop(Name::Number),
+                // `torch.stack`, and the sum over devices of powers of them.
+                Act::Name(Name::Rows, all),
+                Act::Name(Name::Square, all),
+                Act::Name(Name::Sum, all),
+                Act::Name(Name::Root, all),
+                Act::Drop(Name::Square),
+                Act::Drop(Name::Sum),
+                Act::Name(Name::Norm, one),
+                Act::Drop(Name::Root),
+                Act::Drop(Name::Rows),
+            ],
+        )
+        .with(
+            Hook::Clip,
+            [
+                // `clip_grads_with_norm_`.
+                Act::Name(Name::Denominator, one),
+                Act::Name(Name::Number, one),
+                Act::Name(Name::Update, one),
+                Act::Drop(Name::Number),
+                Act::Drop(Name::Denominator),
+                Act::Name(Name::Estimate, one),
+                Act::Drop(Name::Update),
+                Act::Drop(Name::Estimate),
+            ],
+        )
+        .with(Hook::EndStep, [Act::Name(Name::Rows, losses), Act::Name(Name::Sum, one), Act::Drop(Name::Rows)])
+        .with(
+            Hook::Log,
+            [
+                // The loss of this device's own tokens, and what is summed over devices.
+                Act::Name(Name::Square, one),
+                Act::Name(Name::Root, one),
+                Act::Drop(Name::Square),
+                Act::Brief(one),
+                Act::Brief(one),
+                Act::Name(Name::Number, counted),
+                Act::Brief(counted),
+                Act::Drop(Name::Number),
+            ],
+        )
+        // The generator of micro-batches has the last one until it gives the next.
+        .with(Hook::Forget, [Act::KeepLast(Name::Ids)])
+        .with(
+            Hook::Forget,
+            [Name::Counted, Name::Labels, Name::Losses, Name::Sum, Name::Norm, Name::Root].map(Act::Drop),
+        )
+        .with(Hook::Build, build);
+    Round { unit, norm: Some(one), builds_parts: true }
+}
+
+/// `Transformer.init_weights`: a table of numbers of the unit circle (`precompute_freqs_cis`), in the place of the one that
+/// `to_empty` made, and then matrices, each drawn from a truncated normal distribution (`trunc_normal_` in
+/// torchtitan/models/utils.py). The embedding is drawn in place.
+fn build(weights: &[HeldPart], registry: &mut Registry) -> Vec<Act> {
+    let mut of = |part, size| registry.id(Tensor { place: Place::RotaryTable, part, size }, SOURCE);
+    let table = |dtype, shape| Size::Of(Form::new(dtype, shape));
+    let whole = of(Part::Table, table(DType::Single, S * D));
+    let half = of(Part::Table, table(DType::Single, (S * D).part(2)));
+    let places = of(Part::Ids, table(DType::Long, S));
+    let [long, row, flags] =
+        [DType::Long, DType::Single, DType::Byte].map(|dtype| of(Part::Table, table(dtype, D.part(2))));
+    let number = of(Part::Table, Size::Bytes(8));
+    let mut acts = vec![Act::Name(Name::Weight, whole)];
+    // Names of the function: `freqs`, `wavelen`, `smooth_factor`, `smoothed_freqs`, `is_medium_freqs`.
+    let (freqs, lengths, smooth, smoothed, medium) =
+        (Name::Gradient, Name::Square, Name::Rows, Name::Columns, Name::Mean);
+    // A step of a formula is there before the one that it reads goes.
+    let steps = |name: Name, steps: &[TensorId]| steps.iter().map(|&step| Act::Name(name, step)).collect::<Vec<_>>();
+    let (one, two) = (Name::Estimate, Name::Update);
+    acts.extend(steps(one, &[long, row, row]));
+    acts.extend([Act::Name(two, row), Act::Brief(number), Act::Drop(one), Act::Name(one, row), Act::Name(freqs, row)]);
+    acts.extend([Act::Drop(one), Act::Drop(two)]);
+    acts.extend([Act::Name(one, row), Act::Name(lengths, row), Act::Drop(one)]);
+    acts.extend([
+        Act::Name(one, flags),
+        Act::Name(two, row),
+        Act::Name(Name::Root, row),
+        Act::Drop(one),
+        Act::Drop(two),
+    ]);
+    acts.push(Act::Move(freqs, Name::Root));
+    acts.extend(steps(one, &[row, row, row]));
+    acts.extend([Act::Name(smooth, row), Act::Drop(one)]);
+    acts.extend([Act::Name(one, row), Act::Name(two, row), Act::Drop(one), Act::Name(one, row), Act::Drop(two)]);
+    acts.extend([Act::Name(two, row), Act::Name(smoothed, row), Act::Drop(one), Act::Drop(two)]);
+    acts.extend(steps(one, &[flags, flags]));
+    acts.extend(steps(two, &[flags, flags]));
+    acts.extend([Act::Name(medium, flags), Act::Drop(one), Act::Drop(two)]);
+    acts.extend([Act::Name(freqs, row), Act::Name(Name::Number, places), Act::Name(one, half), Act::Drop(freqs)]);
+    acts.extend([Act::Name(two, half), Act::Name(Name::Table, whole), Act::Drop(two), Act::Drop(one)]);
+    acts.extend([lengths, smooth, smoothed, medium, Name::Number, Name::Weight].map(Act::Drop));
+    let drawn = weights.iter().skip(1).filter(|weight| weight.is_matrix);
+    for &HeldPart { elements, whole, .. } in drawn {
+        let mut own = |bytes: u64| {
+            registry.id(Tensor { place: Place::Unit, part: Part::Workspace, size: Size::Bytes(bytes) }, SOURCE)
+        };
+        // What lies outside of the bounds, by its two sides and together; the flags of all devices, and whether one of them is
+        // set, for which each processor of an A100, or each 524,288 elements, has a number (as recorded).
+        let outside = own(elements);
+        let (flags, flag, count) = (own(whole), own(1), own(4));
+        let sums = own(4 * whole.div_ceil(8 * CHUNK).max(PROCESSORS));
+        acts.extend([
+            Act::Name(Name::Rows, outside),
+            Act::Name(Name::Columns, outside),
+            Act::Name(Name::Sum, outside),
+            Act::Drop(Name::Rows),
+            Act::Drop(Name::Columns),
+            Act::Name(Name::Number, flags),
+            Act::Name(Name::Mean, flag),
+            Act::Name(Name::Buffer, sums),
+            Act::Name(Name::Semaphores, count),
+            Act::Drop(Name::Semaphores),
+            Act::Drop(Name::Buffer),
+            Act::Drop(Name::Number),
+            Act::Drop(Name::Mean),
+            Act::Drop(Name::Sum),
+        ]);
+    }
+    acts
+}

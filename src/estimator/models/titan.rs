@@ -1,0 +1,115 @@
+//! Llama 3 of torchtitan 0.2.2 (torchtitan/models/llama3/model/model.py).
+
+use super::decoder::{Parts, linear, tokens};
+use super::{Block, Model, NotCounted, llama};
+use crate::estimator::choice::{Bias, QkNorm};
+use crate::estimator::operators::{Form, Operator, Place, Value};
+use crate::estimator::units::{B, D, DType, F, H, K, N, S, Shape, V};
+
+/// A decoder like Llama's, as torchtitan's class has it; the loss is that of its trainer.
+pub fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
+    let model = parts.model;
+    let is_like = llama::is_like(model) && (model.bias, model.qk_norm) == (Bias::None, QkNorm::Off);
+    if !is_like || model.experts.count > 0 || model.tied_embeddings.is_on() {
+        return Err(NotCounted::Layer);
+    }
+    if parts.call.has_dropout {
+        return Err(NotCounted::Dropout);
+    }
+    if parts.is_eager() {
+        return Err(NotCounted::Layer);
+    }
+    Ok(Model {
+        widths: parts.widths(model.head_dim),
+        dtype: parts.call.dtype,
+        shared: 1,
+        opening: opening(),
+        layers: parts.equal_layers(layer(parts)),
+        closing: closing(parts),
+        output: Some(loss(parts)),
+        keeps_logits: true,
+        is_tied: false,
+        constants: Vec::new(),
+        declares_norm_first: false,
+        beside: Vec::new(),
+        cut: None,
+        hands_on: false,
+        labels: None,
+        loss: DType::Single,
+    })
+}
+
+/// `freqs_cis`, complex numbers of two fp32 each for half the columns of a head.
+fn table() -> Form {
+    Form::new(DType::Single, S * D)
+}
+
+/// The embedding, and the table that is there anyway.
+fn opening() -> Block {
+    let (mut block, arguments) = Block::new(&[tokens()]);
+    let embedded = block.add(Place::TokenEmbedding, Operator::Embedding { ids: arguments[0], rows: V, width: H });
+    let table = block.add(Place::RotaryTable, Operator::ComplexBuffer { width: D });
+    block.giving(&[embedded, table])
+}
+
+/// `TransformerBlock.forward`.
+fn layer(parts: &Parts<'_>) -> Block {
+    let (mut block, arguments) = Block::new(&[parts.residual(), table()]);
+    let (x, table) = (arguments[0], arguments[1]);
+    let h = block.add(Place::AttentionNorm, norm(x));
+    let o = attention(parts, &mut block, h, table);
+    let x = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
+    let h = block.add(Place::MlpNorm, norm(x));
+    let down = llama::gated(&mut block, h, F, |x| Operator::Silu { x });
+    let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
+    block.giving(&[out]).declaring(&DECLARED)
+}
+
+/// `Attention.forward`.
+fn attention(parts: &Parts<'_>, block: &mut Block, h: Value, table: Value) -> Value {
+    let mut product = |place, to: Shape| block.add(place, linear(h, H, to * D));
+    let (q, k, v) = (product(Place::Query, N), product(Place::Key, K), product(Place::Value, K));
+    let [q, k] = block.add_all(Place::Rotary, Operator::ComplexRotaryInTurn { q, k, table });
+    let (a, _) = parts.attention(block, [q, k, v], None, parts.head_layout(false));
+    let o = block.add(Place::AttentionOutput, linear(a, N * D, H));
+    block.named(&[h, q, k, v, a]);
+    o
+}
+
+/// The order in which the class declares the weights of a layer.
+const DECLARED: [Place; 9] = [
+    Place::Query,
+    Place::Key,
+    Place::Value,
+    Place::AttentionOutput,
+    Place::Gate,
+    Place::Down,
+    Place::Up,
+    Place::AttentionNorm,
+    Place::MlpNorm,
+];
+
+/// `nn.RMSNorm`.
+fn norm(x: Value) -> Operator {
+    Operator::FusedRmsNorm { x, width: H }
+}
+
+/// The end of `Transformer.forward`: norm and logits.
+fn closing(parts: &Parts<'_>) -> Block {
+    let (mut block, arguments) = Block::new(&[parts.residual(), table(), tokens()]);
+    block.take(&arguments[..2]);
+    let x = block.add(Place::FinalNorm, norm(arguments[0]));
+    let logits = block.add(Place::Head, linear(x, H, V));
+    block.named(&arguments[1..2]);
+    block.giving(&[logits])
+}
+
+/// `cross_entropy_loss` in torchtitan/components/loss.py, a sum, which the trainer divides (`forward_backward_step` in
+/// torchtitan/train.py).
+fn loss(parts: &Parts<'_>) -> Block {
+    let (mut block, arguments) = Block::new(&[Form::new(parts.call.dtype, B * S * V), tokens()]);
+    let wide = block.add(Place::Logits, Operator::To { x: arguments[0], dtype: DType::Single });
+    let sum = block.add(Place::Loss, Operator::CrossEntropy { logits: wide, labels: arguments[1], is_shifted: false });
+    let loss = block.add(Place::Loss, Operator::Scale { x: sum });
+    block.giving(&[loss, sum])
+}
