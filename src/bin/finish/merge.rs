@@ -501,7 +501,7 @@ mod tests {
         let sizes = [("chunk_1", MODULE), ("chunk_2", MODULE)];
         let page: BTreeSet<String> = named(["a", "c"]).into_iter().collect();
         assert_eq!(chosen(&parts, &[], sizes), Takers::new());
-        assert_eq!(chosen(&parts, &[page.clone()], sizes), Takers::new());
+        assert_eq!(chosen(&parts, std::slice::from_ref(&page), sizes), Takers::new());
         assert_eq!(chosen(&parts, &[page.clone(), page], sizes), to(&[("chunk_2", "chunk_1")]));
     }
 
