@@ -21,8 +21,8 @@ macro_rules! reasons {
 reasons! {
     /// The workshop's or the paper's method.
     Method = "only the ledger’s method counts tensors";
-    /// More than one GPU.
-    SeveralGpus = "steps on several GPUs are not played yet";
+    /// Another way of sharing a step among GPUs.
+    SeveralGpus = "on several GPUs, only some steps of DDP, FSDP, DeepSpeed, torchtitan and pipelines are played yet";
     /// Pipelines of other models.
     Pipeline = "only pipelines of untied models like Llama with fused attention are played yet, all of whose weights are \
         trained without autocast";
