@@ -271,7 +271,7 @@ fn a_trace_has_every_allocation_and_free_of_two_steps() {
 
 #[test]
 fn what_is_not_played_yet_is_said_and_the_way_on() {
-    let output = run(&["--trace", "model=tinyllama-1.1b&gpus=8&tp=8"]);
+    let output = run(&["--trace", "model=tinyllama-1.1b&gpus=8&tp=8&precision=mixed"]);
     assert_eq!((output.status.code(), words(&output.stdout)), (Some(1), ""));
     let said = "bmax: there is no trace: on several GPUs, only some steps of DDP, FSDP, DeepSpeed, torchtitan and pipelines \
         are played yet; without --trace there is an answer\n";
