@@ -3,7 +3,7 @@
 
 use super::{Networks, Script, handed_out, of_batch, trainer};
 use crate::estimator::choice::Reference;
-use crate::estimator::engines::passes::{Batches, Network, Task};
+use crate::estimator::engines::passes::{Network, Task};
 use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
 use crate::estimator::operators::{Form, Operator, Owner, Part, Place};
 use crate::estimator::scenario::Scenario;
@@ -45,32 +45,19 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     script.passes.push(super::Pass::EmptyCache);
     script.forget(&[student, taught]);
     let dtype = form.dtype.promoted(DType::Single);
-    let trainer::Step { before_update, left } = trainer::step_of_sum(&mut script, loss, dtype, networks.trained_type());
-    let mut of_task = Task {
-        networks: vec![
-            Network { model, types, owner: Owner::Trained, shared_with: None, is_updated: true },
-            Network { model: teacher, types, owner: Owner::Teacher, shared_with: None, is_updated: false },
-        ],
-        functions: script.functions,
-        kept: trainer::kept(),
-        batch: vec![
-            of_batch(Part::Ids, tokens()),
-            of_batch(Part::Mask, tokens()),
-            of_batch(Part::Labels, tokens()),
-            of_batch(Part::Ids, Form::new(DType::Long, B * SP)),
-            of_batch(Part::Mask, Form::new(DType::Long, B * SP)),
-        ],
-        batches: Batches::EachStep,
-        before,
-        micro_batch: script.passes,
-        before_update,
-        after: Vec::new(),
-        left,
-        names: script.names,
-        sequences: 1,
-        is_of_one_batch: false,
-        has_groups: true,
-    };
+    let step = trainer::step_of_sum(&mut script, loss, dtype, networks.trained_type());
+    let all = vec![
+        Network { model, types, owner: Owner::Trained, shared_with: None, is_updated: true },
+        Network { model: teacher, types, owner: Owner::Teacher, shared_with: None, is_updated: false },
+    ];
+    let batch = vec![
+        of_batch(Part::Ids, tokens()),
+        of_batch(Part::Mask, tokens()),
+        of_batch(Part::Labels, tokens()),
+        of_batch(Part::Ids, Form::new(DType::Long, B * SP)),
+        of_batch(Part::Mask, Form::new(DType::Long, B * SP)),
+    ];
+    let mut of_task = Task { before, ..trainer::task(script, all, batch, step) };
     // A prompt has a token at least. Answers are what is behind it, each predicted by the token before.
     let sequence = u64::from(scenario.recipe.sequence);
     let prompt = sequence.saturating_sub(u64::from(task.completed(scenario.recipe.sequence))).max(1);

@@ -5,7 +5,7 @@
 use super::log_probs::{CHUNK_ROWS, chunks, entropies, selective_log_softmax};
 use super::{Local, Networks, PAIR, Script, handed_out, of_batch, reference, trainer};
 use crate::estimator::choice::Reference;
-use crate::estimator::engines::passes::{Batches, Network, Task};
+use crate::estimator::engines::passes::{Network, Task};
 use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
 use crate::estimator::operators::{Form, Operator, Owner, Part, Place, Value};
 use crate::estimator::scenario::Scenario;
@@ -78,23 +78,9 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
         over.extend([logits, reference.shifted, reference.tokens, reference.sums]);
     }
     script.forget(&over);
-    let trainer::Step { before_update, left } = trainer::step(&mut script, loss, dtype, networks.trained_type());
-    let mut task = Task {
-        networks: all,
-        functions: script.functions,
-        kept: trainer::kept(),
-        batch,
-        batches: Batches::EachStep,
-        before: Vec::new(),
-        micro_batch: script.passes,
-        before_update,
-        after: Vec::new(),
-        left,
-        names: script.names,
-        sequences: PAIR,
-        is_of_one_batch: true,
-        has_groups: true,
-    };
+    let step = trainer::step(&mut script, loss, dtype, networks.trained_type());
+    let of_pairs = trainer::task(script, all, batch, step);
+    let mut task = Task { sequences: PAIR, is_of_one_batch: true, ..of_pairs };
     task.set(Width::Chunk, CHUNK_ROWS);
     task.set(Width::LastChunk, chunks(rows).1);
     task.set(Width::Completion, u64::from(scenario.task.completed(scenario.recipe.sequence)));

@@ -2,7 +2,7 @@
 //! one pass of a model that puts out a number for each sequence.
 
 use super::{Networks, PAIR, Script, handed_out, of_batch, trainer};
-use crate::estimator::engines::passes::{Batches, Network, Task};
+use crate::estimator::engines::passes::{Network, Task};
 use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
 use crate::estimator::operators::{Form, Operator, Owner, Part, Place};
 use crate::estimator::units::{B, DType, Shape};
@@ -24,23 +24,10 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
     let [] = script.call(metrics(form), &[scores, mask, chosen, rejected]);
     script.is_recorded = true;
     script.forget(&[scores, chosen, rejected]);
-    let trainer::Step { before_update, left } = trainer::step(&mut script, loss, form.dtype, networks.trained_type());
-    Ok(Task {
-        networks: vec![Network { model, types, owner: Owner::Trained, shared_with: None, is_updated: true }],
-        functions: script.functions,
-        kept: trainer::kept(),
-        batch: vec![of_batch(Part::Ids, tokens()), of_batch(Part::Mask, tokens())],
-        batches: Batches::EachStep,
-        before: Vec::new(),
-        micro_batch: script.passes,
-        before_update,
-        after: Vec::new(),
-        left,
-        names: script.names,
-        sequences: PAIR,
-        is_of_one_batch: false,
-        has_groups: true,
-    })
+    let step = trainer::step(&mut script, loss, form.dtype, networks.trained_type());
+    let all = vec![Network { model, types, owner: Owner::Trained, shared_with: None, is_updated: true }];
+    let batch = vec![of_batch(Part::Ids, tokens()), of_batch(Part::Mask, tokens())];
+    Ok(Task { sequences: PAIR, ..trainer::task(script, all, batch, step) })
 }
 
 /// From scores to those of chosen and of rejected answers, as views, and to the loss.

@@ -1,12 +1,13 @@
 //! The loop of transformers' Trainer around a loss (transformers 5.23.0, trainer.py).
 
 use super::{Local, Pass, Script};
+use crate::estimator::engines::passes::{Batches, Network, Task};
 use crate::estimator::models::Block;
 use crate::estimator::operators::{Form, Operator, Part, Place, Size, Tensor};
 use crate::estimator::units::{DType, Shape};
 
 /// What the loop holds from the beginning: the sum of losses (`_inner_training_loop`).
-pub fn kept() -> Vec<Tensor> {
+fn kept() -> Vec<Tensor> {
     vec![Tensor { place: Place::Loss, part: Part::Sum, size: Size::Of(Form::new(DType::Single, Shape::ONE)) }]
 }
 
@@ -16,6 +17,27 @@ pub struct Step {
     pub before_update: Vec<Pass>,
     /// Names that it leaves to the next, with what they have: the loss, and the norm of the gradients, which are of a type.
     pub left: Vec<(Local, Tensor)>,
+}
+
+/// A task of that loop, whose micro-batches come before each step. Its optimizer has a group of matrices and one of vectors
+/// (`get_decay_parameter_names`), and it has one sequence for each that a micro-batch counts.
+pub fn task(script: Script, networks: Vec<Network>, batch: Vec<Tensor>, step: Step) -> Task {
+    Task {
+        networks,
+        functions: script.functions,
+        kept: kept(),
+        batch,
+        batches: Batches::EachStep,
+        before: Vec::new(),
+        micro_batch: script.passes,
+        before_update: step.before_update,
+        after: Vec::new(),
+        left: step.left,
+        names: script.names,
+        sequences: 1,
+        is_of_one_batch: false,
+        has_groups: true,
+    }
 }
 
 /// What the loop does with a loss (`training_step`, `_run_epoch`): divided by the micro-batches, and once more by accelerate
