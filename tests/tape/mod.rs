@@ -6,6 +6,7 @@ mod measured;
 mod rows;
 mod traces;
 
+use bmax::tape::Unsaid;
 use serde_json::Value;
 
 /// The rows of a file of vectors.
@@ -13,4 +14,18 @@ fn vectors(file: &str) -> Vec<Value> {
     let path = format!("{}/tests/vectors/{file}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).expect("the rows are there");
     serde_json::from_str(&text).expect("they are JSON")
+}
+
+/// What a run says of itself, and no link can. Where the process has a rank it is one among devices that share a stage of ZeRO,
+/// or one of the stages of a pipeline; otherwise `rank` is that of adapters.
+fn unsaid(run: &Value) -> Unsaid {
+    let rank_of = |stages: &str| run["rank"].as_u64().filter(|_| run[stages].is_u64()).unwrap_or(0) as u32;
+    Unsaid {
+        is_fsdp1: run["impl"] == "fsdp1",
+        reduces_in_half: run["reduce"] == "bf16",
+        has_units_apart: run["apart"] == true,
+        has_bucket_views: run["views"] == true,
+        device: rank_of("stage"),
+        rank: rank_of("stages"),
+    }
 }

@@ -7,7 +7,7 @@ use bmax::tape::{NotCounted, Program, Unsaid};
 use bmax::{Scenario, Segments, link};
 use serde_json::Value;
 
-use super::vectors;
+use super::{unsaid, vectors};
 
 /// A row with its scenario.
 struct Row {
@@ -41,13 +41,7 @@ fn rows(file: &str) -> Vec<Row> {
             live: number(row, "/peak_bytes/total"),
             reserved: number(row, "/reserved_bytes"),
             parameters: row["params"].as_u64(),
-            unsaid: Unsaid {
-                is_fsdp1: row["impl"] == "fsdp1",
-                reduces_in_half: row["reduce"] == "bf16",
-                has_units_apart: row["apart"] == true,
-                device: if row["stage"].is_u64() { row["rank"].as_u64().unwrap_or(0) as u32 } else { 0 },
-                ..Unsaid::default()
-            },
+            unsaid: unsaid(row),
             least: row["least_bytes"].as_u64(),
             is_left_out: matches!(row["base"].as_str(), Some("nf4" | "int8")) && row["loaded"] != true
                 || row["lengths"] == "unpadded",

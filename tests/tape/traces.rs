@@ -9,6 +9,8 @@ use bmax::tape::{Moment, NotCounted, Part, Place, Program, Request, Stream, Tens
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
+use super::unsaid;
+
 /// Recorded rows that have no program yet, and why.
 const REFUSED: &[(&str, NotCounted)] = &[("deepspeed-3-ckpt", NotCounted::SeveralGpus)];
 
@@ -78,15 +80,7 @@ fn recorded(name: &str) -> Recorded {
             _ => panic!("{name}: {line}"),
         }
     }
-    let run = &head["run"];
-    let unsaid = Unsaid {
-        is_fsdp1: run["impl"] == "fsdp1",
-        reduces_in_half: run["reduce"] == "bf16",
-        has_units_apart: run["apart"] == true,
-        has_bucket_views: run["views"] == true,
-        device: if run["with"] == "deepspeed" { run["rank"].as_u64().unwrap_or(0) as u32 } else { 0 },
-        rank: run["rank"].as_u64().unwrap_or_default() as u32,
-    };
+    let unsaid = unsaid(&head["run"]);
     Recorded { question, unsaid, events: since(&events, loaded.expect("a model that is loaded")) }
 }
 
