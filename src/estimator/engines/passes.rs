@@ -159,9 +159,9 @@ pub struct Plan {
 
 impl Plan {
     /// What the training program does around the passes of a step, for what a device holds of its weights.
-    pub fn round(&self, weights: &[HeldPart], registry: &mut Registry) -> Round {
+    pub fn round(&self, weights: impl FnOnce() -> Vec<HeldPart>, registry: &mut Registry) -> Round {
         match self.trainer {
-            Engine::Torchtitan => torchtitan::round(weights, self.micro_batches, registry),
+            Engine::Torchtitan => torchtitan::round(&weights(), self.micro_batches, registry),
             _ => Round::default(),
         }
     }

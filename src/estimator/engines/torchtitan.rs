@@ -2,7 +2,7 @@
 
 use super::acts::{Act, Hook, Name, Round, Unit};
 use crate::estimator::models::tokens;
-use crate::estimator::operators::{Form, Part, Place, Registry, Size, Tensor, TensorId};
+use crate::estimator::operators::{FOREACH_CHUNK, Form, PROCESSORS, Part, Place, Registry, Size, Tensor, TensorId};
 use crate::estimator::units::{D, DType, S};
 
 const SOURCE: &str = "torchtitan 0.2.2, train.py Trainer.train_step";
@@ -18,12 +18,6 @@ pub struct HeldPart {
     pub is_matrix: bool,
 }
 
-/// Streaming multiprocessors of an A100.
-const PROCESSORS: u64 = 108;
-
-/// Elements that a block of threads adds up (`kChunkSize` in aten/src/ATen/native/cuda/MultiTensorApply.cuh).
-const CHUNK: u64 = 1 << 16;
-
 /// What the trainer does with weights of which a device holds so many elements, and so many micro-batches. It moves each
 /// micro-batch to the device, keeps its loss, and clips gradients by their norm, which `foreach_tensor_norm_cuda`
 /// (aten/src/ATen/native/cuda/ForeachReduceOp.cu) takes of all weights at once.
@@ -32,7 +26,7 @@ pub fn round(weights: &[HeldPart], micro_batches: u32, registry: &mut Registry) 
     let elements = weights.iter().map(|weight| weight.elements).collect::<Vec<_>>();
     let mut of = |place, part, size| registry.id(Tensor { place, part, size }, SOURCE);
     let count = elements.len() as u64;
-    let chunks = elements.iter().map(|elements| elements.div_ceil(CHUNK)).fold(0, u64::saturating_add);
+    let chunks = elements.iter().map(|elements| elements.div_ceil(FOREACH_CHUNK)).fold(0, u64::saturating_add);
     let [ids, labels] = [Part::Ids, Part::Labels].map(|part| of(Place::Batch, part, Size::Of(tokens())));
     let counted = of(Place::Batch, Part::Counted, Size::Bytes(8));
     let losses = of(Place::Loss, Part::Result, Size::Bytes(4 * u64::from(micro_batches)));
@@ -152,7 +146,7 @@ fn build(weights: &[HeldPart], registry: &mut Registry) -> Vec<Act> {
         // set, for which each processor of an A100, or each 524,288 elements, has a number (as recorded).
         let outside = own(elements);
         let (flags, flag, count) = (own(whole), own(1), own(4));
-        let sums = own(4 * whole.div_ceil(8 * CHUNK).max(PROCESSORS));
+        let sums = own(4 * whole.div_ceil(8 * FOREACH_CHUNK).max(PROCESSORS));
         acts.extend([
             Act::Name(Name::Rows, outside),
             Act::Name(Name::Columns, outside),

@@ -32,7 +32,7 @@ pub use kernel::{
 pub use linear::{Adapter, Product};
 pub use lowering::{Lowering, Types};
 pub use norm::Weighting;
-pub use size::{CUBLAS, CUBLASLT, Held, Size, reduction_of_all, resident_blocks};
+pub use size::{CUBLAS, CUBLASLT, FOREACH_CHUNK, Held, PROCESSORS, Size, reduction_of_all, resident_blocks};
 pub use tensor::{Form, Kind, Owner, Part, Place, Registry, Stream, Tensor, TensorId};
 
 use crate::estimator::units::{DType, Shape};

@@ -8,8 +8,12 @@ use super::tensor::Form;
 use crate::estimator::units::{DType, S, Shape, W, Width, Widths};
 
 /// Streaming multiprocessors of the device, and threads that each may hold (A100).
-const PROCESSORS: u64 = 108;
+pub const PROCESSORS: u64 = 108;
 const THREADS_PER_PROCESSOR: u64 = 2048;
+
+/// Elements that one block of threads takes of a list of tensors (`kChunkSize` in
+/// aten/src/ATen/native/cuda/MultiTensorApply.cuh).
+pub const FOREACH_CHUNK: u64 = 65_536;
 
 /// How many blocks of so many threads the device holds at a time.
 pub const fn resident_blocks(threads: u64) -> u64 {

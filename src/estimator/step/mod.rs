@@ -193,11 +193,12 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
         let cast = network.model.constants.iter().map(|tensor| registry.id(tensor.with_dtype(dtype), source));
         cast.collect::<Vec<_>>()
     });
-    let round = plan.round(&held(&networks, plan), &mut registry);
+    let round = plan.round(|| held(&networks, plan), &mut registry);
     let score = Score { plan, depth, networks: &networks, functions: &functions, count, one, norm, round: &round };
     if let DataParallel::Ddp(ddp) = plan.data_parallel {
         // Its buckets follow the order in which the first backward pass makes gradients.
         let mut dry = Play::new(score, &root, Registry::default());
+        dry.tape.stop_at_gradients();
         dry.load(&batch, 1);
         dry.micro_batch(0);
         let told = dry.told(constants.first().map(Vec::as_slice).unwrap_or_default(), &registry);
@@ -206,6 +207,9 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let mut rank = plan.pipeline.map(|pipeline| Rank::new(pipeline, plan, &mut registry));
     let mut play = Play::new(score, &root, registry);
 
+    if play.gives_gradients_away() {
+        play.tape.stop_at_gradients();
+    }
     play.divide();
     play.tape.mark(Moment::Load);
     if round.builds_parts {
@@ -501,6 +505,8 @@ struct Play<'p> {
     buffers: Vec<(Storage, TensorId)>,
     /// What is called for on the way back, by the number of the call.
     calls: Vec<(Scope, Hook)>,
+    /// Weights in the order in which their gradients came in the last backward pass, where it stops for them.
+    arrivals: Vec<usize>,
     /// Weights as the model's class made them, where an engine gives them back.
     whole: Vec<Vec<Repeated>>,
     /// What the optimizer holds until the end of a pass over all weights.
@@ -515,9 +521,8 @@ impl<'p> Play<'p> {
     fn new(score: Score<'p>, root: &'p Unit, registry: Registry) -> Self {
         let Score { plan, depth, networks, functions, count, one, norm, round } = score;
         let units = networks.first().map(|network| network.stages.as_slice()).unwrap_or_default();
-        let gives_away = matches!(plan.data_parallel, DataParallel::Ddp(ddp) if ddp.has_views);
         Self {
-            tape: Tape::new(count, gives_away),
+            tape: Tape::new(count),
             registry,
             flat: None,
             is_last: true,
@@ -535,6 +540,7 @@ impl<'p> Play<'p> {
             is_new_step: false,
             buffers: Vec::new(),
             calls: Vec::new(),
+            arrivals: Vec::new(),
             names: NO_NAMES,
             unit_names: units.iter().map(|stage| vec![NO_NAMES; stage.units.len()]).collect(),
             root_names: NO_NAMES,
@@ -571,7 +577,7 @@ impl<'p> Play<'p> {
         Told {
             weights: all(&declared).into_iter().filter_map(|number| of_number[number].1).collect(),
             buffers,
-            gradients: all(self.tape.arrivals()).into_iter().filter_map(|number| of_number[number].2).collect(),
+            gradients: all(&self.arrivals).into_iter().filter_map(|number| of_number[number].2).collect(),
         }
     }
 
@@ -802,8 +808,17 @@ impl<'p> Play<'p> {
         self.flat = Some((zero, updates));
     }
 
+    /// Whether gradients are copied into buckets that take their place, and go.
+    fn gives_gradients_away(&self) -> bool {
+        matches!(self.plan.data_parallel, DataParallel::Ddp(ddp) if ddp.has_views)
+    }
+
     /// The engine's part when the gradient of a weight is complete.
     fn reduce(&mut self, number: usize) {
+        self.arrivals.push(number);
+        if self.gives_gradients_away() {
+            self.tape.zero_gradient(number);
+        }
         if let Some((zero, _)) = &mut self.flat {
             let acts = zero.gradient(number, self.is_last, &mut self.registry);
             self.acts(&acts, false);

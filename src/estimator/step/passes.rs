@@ -1,9 +1,9 @@
 //! The passes of a micro-batch, played in their order.
 
 use super::tape::{Call, Event, Moment, Repeated, Stop, Storage, Value};
-use super::{Depth, Play, Programs, Scope, Stage};
+use super::{Depth, Play, Programs, Scope, Stage, is_head};
 use crate::estimator::engines::{Batches, Hook, Local, Name, Pass, Plan};
-use crate::estimator::operators::{Form, Part, Place, Registry, Size, Tensor, TensorId};
+use crate::estimator::operators::{FOREACH_CHUNK, Form, Part, Place, Registry, Size, Tensor, TensorId};
 use crate::estimator::units::{DType, Shape};
 
 /// What a name of the training program has: nothing, a value, or the items of a list.
@@ -22,11 +22,8 @@ pub struct Norm {
     norms: [TensorId; 3],
 }
 
-/// Elements of a gradient that one block of threads takes (`kChunkSize` in aten/src/ATen/native/cuda/MultiTensorApply.cuh).
-const PART: u64 = 65_536;
-
-/// The tensors of the norm of all gradients, where a task takes it (`foreach_tensor_norm_cuda` in aten/src/ATen/native/cuda/ForeachReduceOp.cu, and
-/// `clip_grad_norm_` in torch/nn/utils/clip_grad.py, PyTorch 2.15).
+/// The tensors of the norm of all gradients, where a task takes it (`foreach_tensor_norm_cuda` in
+/// aten/src/ATen/native/cuda/ForeachReduceOp.cu, and `clip_grad_norm_` in torch/nn/utils/clip_grad.py, PyTorch 2.15).
 pub fn norm(plan: &Plan, lowered: &[Programs], registry: &mut Registry) -> Option<Norm> {
     if !plan.task.before_update.iter().any(|pass| matches!(pass, Pass::Norm(_))) {
         return None;
@@ -38,13 +35,12 @@ pub fn norm(plan: &Plan, lowered: &[Programs], registry: &mut Registry) -> Optio
         let ends = [(programs.opening.as_slice(), 1), (programs.closing.as_slice(), 1)];
         for (blocks, times) in ends.into_iter().chain(runs) {
             for weight in blocks.iter().flat_map(|block| &block.program.weights).filter(|weight| weight.is_trained) {
-                let is_head = weight.place == Place::Head && weight.sides.is_some();
-                if model.is_tied && is_head {
+                if model.is_tied && is_head(weight, registry) {
                     continue;
                 }
                 dtype = weight.form.dtype;
                 count = count.saturating_add(u64::from(times));
-                let of_one = weight.form.shape.elements(&model.widths).div_ceil(PART);
+                let of_one = weight.form.shape.elements(&model.widths).div_ceil(FOREACH_CHUNK);
                 parts = parts.saturating_add(of_one.saturating_mul(u64::from(times)));
             }
         }
@@ -273,6 +269,7 @@ impl<'p> Play<'p> {
 
     /// Runs backward, with what is called for on the way.
     pub fn run_backward(&mut self) {
+        self.arrivals.clear();
         while let Some(stop) = self.tape.run_backward() {
             match stop {
                 Stop::Call(Call(call)) => {

@@ -263,10 +263,6 @@ pub struct Tape<'p> {
     seed: Option<Storage>,
     /// The gradient of a leaf that is no weight.
     of_leaf: Option<Storage>,
-    /// Whether gradients are copied away as soon as they are there, and go.
-    gives_away: bool,
-    /// Weights in the order in which their gradients came in the last backward pass.
-    arrivals: Vec<usize>,
     /// Values from which derivation started, with their gradients, until the graph goes.
     leaves: Vec<Storage>,
     /// Weights whose gradients are complete, where whoever plays wants to know; the first is at the end.
@@ -274,8 +270,8 @@ pub struct Tape<'p> {
 }
 
 impl<'p> Tape<'p> {
-    /// A tape of a model with so many weights, whose gradients may be copied away as soon as they are there.
-    pub fn new(weights: usize, gives_away: bool) -> Self {
+    /// A tape of a model with so many weights.
+    pub fn new(weights: usize) -> Self {
         Self {
             events: Vec::new(),
             weights: vec![WeightGradient::default(); weights],
@@ -290,8 +286,6 @@ impl<'p> Tape<'p> {
             is_backward: false,
             seed: None,
             of_leaf: None,
-            gives_away,
-            arrivals: Vec::new(),
             complete: None,
             leaves: Vec::new(),
         }
@@ -305,11 +299,6 @@ impl<'p> Tape<'p> {
     /// All events, and how many storages they speak of.
     pub fn finish(self) -> (Vec<Event>, usize) {
         (self.events, self.storages.len())
-    }
-
-    /// Weights in the order in which their gradients came in the last backward pass.
-    pub fn arrivals(&self) -> &[usize] {
-        &self.arrivals
     }
 
     /// The tensor of a storage.
@@ -702,7 +691,6 @@ impl<'p> Tape<'p> {
     /// Begins to run backward from a value whose gradient is `seed`, of the form of `tensor`.
     pub fn begin_backward_from(&mut self, value: Value, seed: Storage, tensor: TensorId) {
         self.is_backward = true;
-        self.arrivals.clear();
         let gradient = Gradient { storage: self.retain(seed), is_view: false };
         self.deliver(value.node, gradient, tensor);
     }
@@ -954,8 +942,7 @@ impl<'p> Tape<'p> {
             weight.buffer = Some(sum);
             return;
         }
-        self.arrivals.push(number);
-        if weight.whole.is_none() && !self.gives_away {
+        if weight.whole.is_none() {
             weight.whole = Some(sum);
         } else {
             self.release(sum.storage);
