@@ -35,7 +35,7 @@ pub struct Replayed {
     pub reserved: u64,
 }
 
-/// What a pool gets from the driver at once.
+/// The bytes that a pool gets from the driver at once.
 const fn buffer(pool: usize) -> u64 {
     BUFFERS[pool % 2]
 }

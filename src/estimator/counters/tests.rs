@@ -120,7 +120,7 @@ fn steady(scenario: &Scenario, depth: Depth) -> (Trace, Widths) {
     steady_run(scenario, Unsaid::default(), depth)
 }
 
-/// The same where it is known what no input says.
+/// A step of a run of which it is known what no input says.
 fn steady_run(scenario: &Scenario, unsaid: Unsaid, depth: Depth) -> (Trace, Widths) {
     let plan = engines::wrapped(scenario, unsaid).expect("it is played");
     (play(&plan, depth, Steps::Steady), plan.widths())

@@ -54,13 +54,13 @@ pub enum Name {
     Buckets,
     /// The gradients of a backward pass that the device updates with.
     Partition,
-    /// The same of all passes of a step.
+    /// The gradients of all backward passes of a step that the device updates with.
     Averaged,
-    /// The same in fp32.
+    /// The gradients that the device updates with, in fp32.
     Single,
     /// The norm of all gradients.
     Norm,
-    /// The same, as the engine tells it after the step.
+    /// The norm of all gradients, as the engine tells it after the step.
     ToldNorm,
     /// Token ids of micro-batches.
     Ids,
@@ -104,7 +104,7 @@ pub enum Act {
     Same(Name, Name),
     /// The first name gets the tensors of the second, which has none then.
     Move(Name, Name),
-    /// The same, unless the first has tensors already: then those of the second go.
+    /// The first name gets the tensors of the second, unless it has some already: then those of the second go.
     Offer(Name, Name),
     /// A name goes.
     Drop(Name),
@@ -118,7 +118,7 @@ pub enum Act {
     DropGradients,
     /// The whole weights of the unit go, as the model's class made them.
     DropWhole,
-    /// The same of the weight of a number.
+    /// The whole tensors of the weight of a number go.
     DropWholeOf(usize),
     /// The gradient of the weight of a number goes.
     DropGradient(usize),
@@ -198,7 +198,7 @@ impl Unit {
         &self.acts[hook as usize]
     }
 
-    /// The same with more to do at a hook.
+    /// Adds what is done at a hook.
     #[must_use]
     pub fn with(mut self, hook: Hook, acts: impl IntoIterator<Item = Act>) -> Self {
         self.acts[hook as usize].extend(acts);
