@@ -1,64 +1,20 @@
 //! The passes of a micro-batch, played in their order.
 
-use super::tape::{Call, Event, Moment, Repeated, Stop, Storage, Value};
-use super::{Depth, Play, Programs, Scope, Stage, is_head};
-use crate::estimator::engines::{Batches, Hook, Local, Name, Pass, Plan};
-use crate::estimator::operators::{FOREACH_CHUNK, Form, Part, Place, Registry, Size, Tensor, TensorId};
-use crate::estimator::units::{DType, Shape};
+use super::Depth;
+use super::acts::Scope;
+use super::event::{Event, Moment};
+use super::graph::{Call, Repeated, Stop, Value};
+use super::play::Play;
+use super::score::Stage;
+use crate::estimator::engines::{Batches, Hook, Local, Name, Pass};
+use crate::estimator::operators::TensorId;
+use crate::estimator::units::DType;
 
 /// What a name of the training program has: nothing, a value, or the items of a list.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
     values: Vec<(Value, Repeated)>,
     is_list: bool,
-}
-
-/// The tensors of the norm of all gradients.
-#[derive(Clone, Copy)]
-pub struct Norm {
-    /// Numbers of parts of gradients, and their sums.
-    parts: [TensorId; 2],
-    /// The norm of one gradient, the norms of all, and a number.
-    norms: [TensorId; 3],
-}
-
-/// The tensors of the norm of all gradients, where a task takes it (`foreach_tensor_norm_cuda` in
-/// aten/src/ATen/native/cuda/ForeachReduceOp.cu, and `clip_grad_norm_` in torch/nn/utils/clip_grad.py, PyTorch 2.15).
-pub fn norm(plan: &Plan, lowered: &[Programs], registry: &mut Registry) -> Option<Norm> {
-    if !plan.task.before_update.iter().any(|pass| matches!(pass, Pass::Norm(_))) {
-        return None;
-    }
-    let (mut count, mut parts, mut dtype) = (0_u64, 0_u64, DType::Single);
-    for (network, programs) in plan.task.networks.iter().zip(lowered).filter(|(network, _)| network.is_updated) {
-        let model = &network.model;
-        let runs = model.layers.iter().zip(&programs.layers).map(|(run, blocks)| (blocks.as_slice(), run.times));
-        let ends = [(programs.opening.as_slice(), 1), (programs.closing.as_slice(), 1)];
-        for (blocks, times) in ends.into_iter().chain(runs) {
-            for weight in blocks.iter().flat_map(|block| &block.program.weights).filter(|weight| weight.is_trained) {
-                if model.is_tied && is_head(weight, registry) {
-                    continue;
-                }
-                dtype = weight.form.dtype;
-                count = count.saturating_add(u64::from(times));
-                let of_one = weight.form.shape.elements(&model.widths).div_ceil(FOREACH_CHUNK);
-                parts = parts.saturating_add(of_one.saturating_mul(u64::from(times)));
-            }
-        }
-    }
-    let mut own =
-        |part, size| registry.id(Tensor { place: Place::Optimizer, part, size }, "PyTorch 2.15, ForeachReduceOp.cu");
-    let number = Size::Of(Form::new(dtype, Shape::ONE));
-    Some(Norm {
-        parts: [
-            own(Part::Offsets, Size::Bytes(count.saturating_add(1).saturating_mul(8))),
-            own(Part::Sum, Size::Bytes(parts.saturating_mul(4))),
-        ],
-        norms: [
-            own(Part::GradientNorm, number),
-            own(Part::GradientNorms, Size::Bytes(count.saturating_mul(dtype.bytes()))),
-            own(Part::Result, number),
-        ],
-    })
 }
 
 impl Held {
@@ -92,7 +48,7 @@ impl<'p> Play<'p> {
             let storage = self.tape.retain(storage);
             self.set(Local(local), Value { storage, node: None });
         }
-        let plan = self.plan;
+        let plan = self.score.plan;
         if plan.task.batches == Batches::EachInTurn {
             self.around(Hook::BeginMicroBatch);
             for (local, name) in [Name::Ids, Name::Labels].into_iter().enumerate() {
@@ -106,7 +62,7 @@ impl<'p> Play<'p> {
     }
 
     /// Gives a name a value; what it had goes.
-    fn set(&mut self, local: Local, value: Value) {
+    pub fn set(&mut self, local: Local, value: Value) {
         let value = (value, Repeated::once(value.storage));
         let before = std::mem::replace(&mut self.locals[local.0], Held { values: vec![value], is_list: false });
         self.release(before);
@@ -141,10 +97,10 @@ impl<'p> Play<'p> {
                     carried.iter().zip(results).for_each(|(&local, result)| play.set(local, result));
                 };
                 // What is carried is not there the first time, and the first is the last that is derived.
-                let first = u32::from(self.depth == Depth::Folded && *times > 1);
+                let first = u32::from(self.score.depth == Depth::Folded && *times > 1);
                 (0..first).for_each(|_| once(self));
                 let rest = times - first;
-                if self.depth == Depth::Folded && rest > 1 {
+                if self.score.depth == Depth::Folded && rest > 1 {
                     if *is_recorded {
                         let gradient = self.tape.list_gradient();
                         self.locals[list.0].values.push((gradient, Repeated::once(gradient.storage)));
@@ -153,7 +109,7 @@ impl<'p> Play<'p> {
                     once(self);
                     self.end_repeat(rest, *is_recorded);
                 } else {
-                    (0..rest.min(self.depth.rounds())).for_each(|_| once(self));
+                    (0..rest.min(self.score.depth.rounds())).for_each(|_| once(self));
                 }
             }
             Pass::Move(from, to) => {
@@ -176,7 +132,7 @@ impl<'p> Play<'p> {
             Pass::Backward(loss, dtype) => {
                 self.tape.mark(Moment::LossBackward);
                 let loss = self.locals[loss.0].value();
-                self.tape.begin_backward(loss, self.one[usize::from(*dtype == DType::Single)]);
+                self.tape.begin_backward(loss, self.score.tensors.one[usize::from(*dtype == DType::Single)]);
                 self.run_backward();
                 self.hook(Scope::Root, Hook::AfterBackward);
                 self.tape.end_backward();
@@ -198,7 +154,7 @@ impl<'p> Play<'p> {
 
     /// Calls a function. What it takes over goes with it.
     fn call(&mut self, function: usize, given: &[Local], is_recorded: bool) -> Vec<Value> {
-        let functions = self.functions;
+        let functions = &self.score.functions;
         let Some((instance, takes)) = functions.get(function) else { return Vec::new() };
         let arguments = self.arguments(given);
         for (local, _) in given.iter().zip(takes.iter()).filter(|(_, is_taken)| **is_taken) {
@@ -212,7 +168,7 @@ impl<'p> Play<'p> {
 
     /// A network runs forward.
     pub fn forward(&mut self, number: usize, given: &[Value], given_last: &[Value], is_recorded: bool) -> Vec<Value> {
-        let networks = self.networks;
+        let networks = &self.score.networks;
         let Some(network) = networks.get(number) else { return Vec::new() };
         let [first, between @ .., last] = network.stages.as_slice() else { return Vec::new() };
         // Engines divide the trained network alone.
@@ -299,32 +255,5 @@ impl<'p> Play<'p> {
         self.hook_on_the_way_back(scope, Hook::BeforeBackward);
         self.tape.run_part(instance, middle..end, &mut slots);
         self.tape.results(instance, &slots)
-    }
-
-    /// The norm of all gradients, and the factor by which it would be brought below a limit.
-    fn take_norm(&mut self, into: Local) {
-        let Some(Norm { parts, norms: [one, all, number] }) = self.norm else { return };
-        let parts = parts.map(|tensor| self.tape.allocate(tensor));
-        let mut norms: Vec<Repeated> = Vec::new();
-        self.each_weight(|play, own| {
-            if own.weight.is_trained {
-                let storage = play.tape.allocate(one);
-                norms.push(play.tape.repeated(storage));
-            }
-        });
-        let tape = &mut self.tape;
-        parts.into_iter().rev().for_each(|storage| tape.release(storage));
-        let stacked = tape.allocate(all);
-        let norm = tape.allocate(one);
-        tape.release(stacked);
-        tape.release_all(&norms);
-        // `max_norm / (total_norm + 1e-6)`, and its clamp.
-        let steps: [Storage; 3] = std::array::from_fn(|_| tape.allocate(number));
-        tape.release(steps[1]);
-        tape.release(steps[0]);
-        let clamped = tape.allocate(number);
-        tape.release(steps[2]);
-        tape.release(clamped);
-        self.set(into, Value { storage: norm, node: None });
     }
 }

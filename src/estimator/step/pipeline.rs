@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::tape::{Graph, Moment, Repeated, Storage, Tape, Value};
-use super::{Depth, Play};
+use super::Depth;
+use super::event::{Moment, Storage};
+use super::graph::{Graph, Repeated, Value};
+use super::play::Play;
+use super::tape::Tape;
 use crate::estimator::engines::{ActionKind, Pipeline, Plan};
 use crate::estimator::operators::{Form, Part, Place, Registry, Size, Tensor, TensorId};
 use crate::estimator::units::{B, DType, H, S, V};
@@ -76,7 +79,7 @@ impl<'p> Rank<'p> {
 
     /// All passes of a step (`step` of schedules.py), of which some stand for those that are not played.
     pub fn step(&mut self, play: &mut Play<'p>) {
-        let depth = play.depth;
+        let depth = play.score.depth;
         play.tape.mark(Moment::Forward);
         play.tape.release_all(&std::mem::take(&mut self.outputs));
         let played = self.pipeline.played(depth == Depth::Whole);
@@ -125,7 +128,7 @@ impl<'p> Rank<'p> {
         let output = play.forward(key.0 as usize, &[input], &[], true).first().copied();
         (state.root, state.output) = (output, output.map(|output| output.storage));
         if let Some(output) = output.filter(|_| self.pipeline.is_last(key.0)) {
-            let functions = play.functions;
+            let functions = &play.score.functions;
             let outputs = play.tape.retain(output.storage);
             self.outputs.push(play.tape.repeated(outputs));
             // Labels stand in the same tensor as token ids.
@@ -143,7 +146,7 @@ impl<'p> Rank<'p> {
         play.tape.mark(if is_last { Moment::LossBackward } else { Moment::Backward });
         match state.gradient {
             Some(seed) => play.tape.begin_backward_from(root, seed, self.transfers.gradient),
-            None => play.tape.begin_backward(root, play.one[1]),
+            None => play.tape.begin_backward(root, play.score.tensors.one[1]),
         }
         play.run_backward();
         let tape = &mut play.tape;

@@ -1,0 +1,248 @@
+//! The backward pass: nodes run in reverse, and hand gradients on.
+
+use super::event::{Event, Storage};
+use super::graph::{Entry, Gradient, Instance, Node, Stop, Value, Work};
+use super::tape::Tape;
+use crate::estimator::operators::{Conversion, Effect, Kernel, OPERANDS, Operand, Reads, TensorId};
+
+impl<'p> Tape<'p> {
+    /// Begins to run backward from a loss whose own gradient is `one`.
+    pub fn begin_backward(&mut self, loss: Value, one: TensorId) {
+        let seed = self.allocate(one);
+        self.seed = Some(seed);
+        self.begin_backward_from(loss, seed, one);
+    }
+
+    /// Begins to run backward from a value whose gradient is `seed`, of the form of `tensor`.
+    pub fn begin_backward_from(&mut self, value: Value, seed: Storage, tensor: TensorId) {
+        self.is_backward = true;
+        let gradient = Gradient { storage: self.retain(seed), is_view: false };
+        self.deliver(value.node, gradient, tensor);
+    }
+
+    /// Has the backward pass stop for the gradient of each weight when it is complete.
+    pub fn stop_at_gradients(&mut self) {
+        self.complete = Some(Vec::new());
+    }
+
+    /// Runs backward to the next stop, or to the end. Gradients of weights come before all other nodes
+    /// (`AccumulateGrad` has the highest `sequence_nr`).
+    pub fn run_backward(&mut self) -> Option<Stop> {
+        loop {
+            if let Some(weight) = self.complete.as_mut().and_then(Vec::pop) {
+                return Some(Stop::Gradient(weight));
+            }
+            let entry = self.graph.entries.pop()?;
+            match (entry.work, entry.gradients.iter().any(Option::is_some)) {
+                (Work::Edge(event), _) => {
+                    self.times = if let Event::Repeat(times) = event { times } else { 1 };
+                    self.events.push(event);
+                }
+                (Work::List(first, end), _) => {
+                    for value in self.graph.listed.get(first..end).unwrap_or_default().to_vec() {
+                        for gradient in entry.gradients.iter().flatten() {
+                            self.retain(gradient.storage);
+                            let tensor = self.storages[gradient.storage.index()].0;
+                            self.deliver(value, Gradient { is_view: true, ..*gradient }, tensor);
+                        }
+                    }
+                    entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
+                }
+                (Work::Call(call), _) => return Some(Stop::Call(call)),
+                (Work::Kernel(instance, position, needed), true) => {
+                    self.differentiate(instance, position, needed, &entry);
+                }
+                (work, _) => {
+                    self.forget(&entry);
+                    let mut gradients = entry.gradients.into_iter().flatten().map(|gradient| gradient.storage);
+                    if let Work::Leaf(storage) = work {
+                        // The graph holds a leaf, and the leaf its gradient.
+                        let before = std::mem::replace(&mut self.of_leaf, gradients.next());
+                        self.leaves.extend(before.into_iter().chain([storage]));
+                    }
+                    gradients.for_each(|gradient| self.release(gradient));
+                }
+            }
+        }
+    }
+
+    /// Takes the gradient of the value from which derivation started, where that is no weight (`.grad` of that value).
+    pub fn take_gradient_of_leaf(&mut self) -> Option<Storage> {
+        self.of_leaf.take()
+    }
+
+    /// Ends the backward pass.
+    pub fn end_backward(&mut self) {
+        self.leaves.extend(self.of_leaf.take());
+        self.seed.take().into_iter().for_each(|seed| self.release(seed));
+        self.is_backward = false;
+    }
+
+    /// Gives back leaves and their gradients: the loss goes, and the graph with it.
+    pub fn forget_leaves(&mut self) {
+        std::mem::take(&mut self.leaves).into_iter().for_each(|storage| self.release(storage));
+    }
+
+    /// Gives back what a node kept.
+    fn forget(&mut self, entry: &Entry<'p>) {
+        for _ in 0..entry.kept {
+            let Some(storage) = self.graph.kept.pop() else { return };
+            self.release(storage);
+        }
+    }
+
+    /// Runs one node (`evaluate_function` in torch/csrc/autograd/engine.cpp), in the order in which C++ drops what is not
+    /// needed any more.
+    fn differentiate(&mut self, instance: &'p Instance<'p>, position: usize, needed: Reads, entry: &Entry<'p>) {
+        let kernel = &instance.program.kernels[position];
+        entry
+            .frame
+            .filter(|&frame| !self.graph.frames[frame].is_redeemed)
+            .into_iter()
+            .for_each(|frame| self.redeem(frame));
+        let incoming = entry.gradients.iter().flatten().next().copied();
+        let mut made = self.compute(kernel, needed, incoming);
+        // What was computed with the rest and nobody asked for.
+        for (place, gradient) in made.iter_mut().enumerate() {
+            if !needed.overlaps(Reads::operand(place)) {
+                gradient.take().into_iter().for_each(|gradient| self.release(gradient.storage));
+            }
+        }
+        // What a checkpoint brought back is the function's alone.
+        entry.frame.into_iter().for_each(|_| self.forget(entry));
+        for (place, gradient) in made.iter_mut().enumerate() {
+            for step in kernel.derivative(place).into_iter().flat_map(|derivative| &derivative.conversion) {
+                *gradient = gradient.map(|before| self.convert(step, before));
+            }
+        }
+        if entry.parts.is_empty() {
+            entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
+        } else {
+            self.release_all(&entry.parts);
+        }
+        match entry.frame {
+            None => self.forget(entry),
+            Some(frame) => {
+                self.graph.frames[frame].places -= 1;
+                if self.graph.frames[frame].places == 0 {
+                    self.leave(frame);
+                }
+            }
+        }
+        for (place, gradient) in made.into_iter().enumerate() {
+            let (Some(gradient), Some(derivative)) = (gradient, kernel.derivative(place)) else { continue };
+            match kernel.operands[place] {
+                Operand::Weight(weight) => {
+                    let sum = instance.program.weights[weight].gradient_sum;
+                    self.accumulate(instance.weights[weight], gradient, sum);
+                }
+                Operand::Value(_) => self.deliver(entry.inputs[place], gradient, derivative.gradient),
+            }
+        }
+    }
+
+    /// The gradients that a kernel's derivatives make of the one that comes in.
+    fn compute(&mut self, kernel: &Kernel, needed: Reads, incoming: Option<Gradient>) -> [Option<Gradient>; OPERANDS] {
+        let mut made = [None; OPERANDS];
+        for derivative in &kernel.derivatives {
+            if !kernel.is_joint && !needed.overlaps(Reads::operand(derivative.of)) {
+                continue;
+            }
+            for effect in &derivative.effects {
+                let (storage, is_view) = match *effect {
+                    Effect::New => (self.allocate(derivative.gradient), false),
+                    Effect::NewOf(tensor) => (self.allocate(tensor), false),
+                    Effect::NewView => (self.allocate(derivative.gradient), true),
+                    Effect::Pass | Effect::PassView => {
+                        let Some(incoming) = incoming else { continue };
+                        (self.retain(incoming.storage), incoming.is_view || *effect == Effect::PassView)
+                    }
+                    Effect::Workspace(tensor) => {
+                        let storage = self.allocate(tensor);
+                        self.workspaces.push(storage);
+                        continue;
+                    }
+                    Effect::Brief(tensor) => {
+                        self.brief(tensor);
+                        continue;
+                    }
+                    Effect::Drop(before) => {
+                        self.drop_workspace(before);
+                        continue;
+                    }
+                };
+                made[derivative.of] = Some(Gradient { storage, is_view });
+            }
+        }
+        self.end_workspaces();
+        made
+    }
+
+    /// Brings a gradient to another form.
+    fn convert(&mut self, step: &Conversion, before: Gradient) -> Gradient {
+        let storage = self.allocate(step.gradient);
+        for &workspace in &step.workspaces {
+            let storage = self.allocate(workspace);
+            self.workspaces.push(storage);
+        }
+        self.end_workspaces();
+        self.release(before.storage);
+        Gradient { storage, is_view: false }
+    }
+
+    fn deliver(&mut self, to: Option<(Node, u8)>, gradient: Gradient, tensor: TensorId) {
+        let Some((node, output)) = to else { return self.release(gradient.storage) };
+        let (node, output) = (node as usize, usize::from(output));
+        if let Work::Kernel(instance, position, _) = self.graph.entries[node].work
+            && instance.program.kernels[position].is_taken_apart
+        {
+            let part = self.repeated(gradient.storage);
+            self.graph.entries[node].gradients[output] = Some(gradient);
+            return self.graph.entries[node].parts.push(part);
+        }
+        let before = self.graph.entries[node].gradients[output];
+        self.graph.entries[node].gradients[output] = Some(self.sum(before, gradient, tensor));
+    }
+
+    /// Hands a gradient to a weight. When all of a backward pass are there, the first pass's is taken as it is, and what
+    /// comes later is added to it in place (torch/csrc/autograd/functions/accumulate_grad.h).
+    fn accumulate(&mut self, number: usize, gradient: Gradient, tensor: TensorId) {
+        let buffer = self.weights[number].buffer.take();
+        let sum = self.sum(buffer, gradient, tensor);
+        let awaited = self.graph.awaited.get_mut(number);
+        let is_last = awaited.is_none_or(|awaited| {
+            *awaited = awaited.saturating_sub(1);
+            *awaited == 0
+        });
+        let weight = &mut self.weights[number];
+        if !is_last {
+            weight.buffer = Some(sum);
+            return;
+        }
+        if weight.whole.is_none() {
+            weight.whole = Some(sum);
+        } else {
+            self.release(sum.storage);
+        }
+        self.complete.as_mut().into_iter().for_each(|complete| complete.insert(0, number));
+    }
+
+    /// Takes the gradient of a weight away, as `zero_grad(set_to_none=True)` does.
+    pub fn zero_gradient(&mut self, weight: usize) {
+        let gradient = self.weights[weight].whole.take();
+        gradient.into_iter().for_each(|gradient| self.release(gradient.storage));
+    }
+
+    /// The sum of two gradients of one value: in place where nobody else holds the first, nor its storage
+    /// (`accumulate` in torch/csrc/autograd/input_buffer.cpp).
+    fn sum(&mut self, before: Option<Gradient>, more: Gradient, tensor: TensorId) -> Gradient {
+        let Some(before) = before else { return more };
+        let is_alone = !before.is_view && self.storages[before.storage.index()].1 == 1;
+        let sum = if is_alone { before } else { Gradient { storage: self.allocate(tensor), is_view: false } };
+        if !is_alone {
+            self.release(before.storage);
+        }
+        self.release(more.storage);
+        sum
+    }
+}

@@ -1,0 +1,235 @@
+//! A play under way: what it holds, and how it goes through weights and the hooks of engines.
+
+use super::acts::{NO_NAMES, Names, Of, Scope};
+use super::event::{Event, Storage};
+use super::graph::{Call, Instance, Repeated};
+use super::passes::Held;
+use super::score::{Own, Played, Score, Stage, owned};
+use super::tape::Tape;
+use crate::estimator::engines::{Hook, Update, Zero};
+use crate::estimator::operators::{Registry, TensorId};
+
+/// The number of the trained network's first weight, the token embedding's matrix.
+pub const EMBEDDING: usize = 0;
+
+/// A play under way.
+pub struct Play<'p> {
+    /// The tape.
+    pub tape: Tape<'p>,
+    /// What is played.
+    pub score: &'p Score<'p>,
+    /// What names of the training program have.
+    pub locals: Vec<Held>,
+    /// The tensors of the micro-batches that are there.
+    pub batches: Vec<Vec<Storage>>,
+    /// What names have that there are once.
+    pub names: Names,
+    /// What names have that each unit of each stage has.
+    pub unit_names: Vec<Vec<Names>>,
+    /// The same of the first and the last block.
+    pub root_names: Names,
+    /// DeepSpeed's optimizer, and what the one that it wraps does with each of the weights that it has in fp32.
+    pub flat: Option<(Zero, Vec<Update>)>,
+    /// Tensors by their numbers, of which an engine makes more as it goes.
+    pub registry: Registry,
+    /// Whether it is the last micro-batch of a step.
+    pub is_last: bool,
+    /// How often the network that engines divide has run forward.
+    pub forwards: u64,
+    /// Whether it has not yet in this step.
+    pub is_new_step: bool,
+    /// The buffers of that network which are cast before it first runs, and what they become.
+    pub buffers: Vec<(Storage, TensorId)>,
+    /// What is called for on the way back, by the number of the call.
+    pub calls: Vec<(Scope, Hook)>,
+    /// Weights in the order in which their gradients came in the last backward pass, where it stops for them.
+    pub arrivals: Vec<usize>,
+    /// Weights as the model's class made them, where an engine gives them back.
+    pub whole: Vec<Vec<Repeated>>,
+    /// What the optimizer holds until the end of a pass over all weights.
+    pub listed: Vec<Repeated>,
+    /// The state of each weight that every step makes anew.
+    pub renewed: Vec<Option<Storage>>,
+    /// The states of all weights that are there.
+    pub shared: Vec<TensorId>,
+}
+
+impl<'p> Play<'p> {
+    /// A play that has not begun.
+    pub fn new(score: &'p Score<'p>, registry: Registry) -> Self {
+        let units = score.networks.first().map(|network| network.stages.as_slice()).unwrap_or_default();
+        Self {
+            tape: Tape::new(score.count),
+            registry,
+            score,
+            flat: None,
+            is_last: true,
+            locals: vec![Held::default(); score.plan.task.names],
+            batches: Vec::new(),
+            forwards: 0,
+            is_new_step: false,
+            buffers: Vec::new(),
+            calls: Vec::new(),
+            arrivals: Vec::new(),
+            names: NO_NAMES,
+            unit_names: units.iter().map(|stage| vec![NO_NAMES; stage.units.len()]).collect(),
+            root_names: NO_NAMES,
+            whole: vec![Vec::new(); score.count],
+            listed: Vec::new(),
+            renewed: vec![None; score.count],
+            shared: Vec::new(),
+        }
+    }
+
+    /// What engines do before a forward pass of the trained network.
+    pub fn before_forward(&mut self) {
+        match self.forwards {
+            0 => self.begin(),
+            1 => self.each_unit(Hook::SecondForward),
+            _ => {}
+        }
+        self.forwards += 1;
+        if std::mem::take(&mut self.is_new_step) {
+            self.each_unit(Hook::BeforeStep);
+        }
+        self.hook(Scope::Root, Hook::BeforeForward);
+    }
+
+    /// Goes through the weights that the optimizer updates.
+    pub fn each_weight(&mut self, mut visit: impl FnMut(&mut Self, Own<'p>)) {
+        let networks = &self.score.networks;
+        for network in networks.iter().filter(|network| network.is_updated) {
+            self.each_weight_of(network, &mut visit);
+        }
+    }
+
+    /// Goes through the weights of every block of a network, as its class declares them, each once.
+    pub fn each_weight_of(&mut self, network: &'p Played<'p>, mut visit: impl FnMut(&mut Self, Own<'p>)) {
+        let is_tied = network.model.is_tied;
+        let mut has_begun = false;
+        self.each_declared(network, |play, own| {
+            if !(is_tied && own.number == network.embedding && has_begun) {
+                visit(play, own);
+            }
+            has_begun = true;
+        });
+    }
+
+    /// The same with a tied head's matrix a second time.
+    pub fn each_declared(&mut self, network: &'p Played<'p>, mut visit: impl FnMut(&mut Self, Own<'p>)) {
+        let stages = network.stages.as_slice();
+        let [before @ .., Stage { instances: last, updates: last_updates, .. }] = stages else { return };
+        // The closing block's weights are those of a norm, and then the head's matrix.
+        let norm = last.iter().map(|last| last.weights.len().saturating_sub(1)).sum::<usize>();
+        let (first, rest) = if network.model.declares_norm_first { (norm, norm) } else { (0, 0) };
+        for (place, Stage { instances, updates, times, .. }) in stages.iter().enumerate() {
+            let skipped = if place == before.len() { rest } else { 0 };
+            if *times > 1 {
+                self.tape.begin_repeat(*times);
+            }
+            for (instance, updates) in instances.iter().zip(updates) {
+                owned(instance, updates).skip(skipped).for_each(|own| visit(self, own));
+            }
+            if place == 0 {
+                for (instance, updates) in last.iter().zip(last_updates) {
+                    owned(instance, updates).take(first).for_each(|own| visit(self, own));
+                }
+            }
+            if *times > 1 {
+                self.tape.end_repeat();
+            }
+        }
+    }
+
+    /// The stages of the network that engines divide among devices.
+    pub fn divided(&self) -> &'p [Stage<'p>] {
+        self.score.networks.first().map(|network| network.stages.as_slice()).unwrap_or_default()
+    }
+
+    /// Whether an engine gives whole weights back.
+    pub fn is_sharded(&self) -> bool {
+        self.score.plan.data_parallel.is_sharded()
+    }
+
+    /// The engine's part at a hook of every unit, in the order of that hook.
+    pub fn each_unit(&mut self, hook: Hook) {
+        if hook.is_root_first() {
+            self.hook(Scope::Root, hook);
+        }
+        let last = self.divided().len().saturating_sub(1);
+        (1..last).chain([0, last]).for_each(|stage| self.each_unit_of(stage, hook));
+        if !hook.is_root_first() {
+            self.hook(Scope::Root, hook);
+        }
+    }
+
+    /// The same of every unit of a stage.
+    pub fn each_unit_of(&mut self, stage: usize, hook: Hook) {
+        let Some(Stage { units, times, .. }) = self.divided().get(stage) else { return };
+        if units.iter().all(|unit| unit.at(hook).is_empty()) {
+            return;
+        }
+        if *times > 1 {
+            self.tape.begin_repeat(*times);
+        }
+        (0..units.len()).for_each(|place| self.hook(Scope::Block(stage, place), hook));
+        if *times > 1 {
+            self.tape.end_repeat();
+        }
+    }
+
+    /// What the training program does around the passes of a step.
+    pub fn around(&mut self, hook: Hook) {
+        let round = &self.score.round;
+        self.acts(round.unit.at(hook), false);
+    }
+
+    /// The engine's part at a hook of a unit.
+    pub fn hook(&mut self, scope: Scope, hook: Hook) {
+        let unit = match scope {
+            Scope::Root => &self.score.root,
+            Scope::Block(stage, place) => &self.divided()[stage].units[place],
+        };
+        unit.at(hook).iter().for_each(|&act| self.act(act, Of { scope, number: EMBEDDING, has_states: false }));
+    }
+
+    /// Has a hook of a unit happen when the backward pass comes by here.
+    pub fn hook_on_the_way_back(&mut self, scope: Scope, hook: Hook) {
+        if self.is_sharded() {
+            self.tape.call_on_the_way_back(Call(self.calls.len()));
+            self.calls.push((scope, hook));
+        }
+    }
+
+    /// The weights of a unit by their numbers.
+    pub fn numbers(&self, scope: Scope) -> Vec<usize> {
+        let of = |instance: &Instance<'_>| instance.weights.clone();
+        match scope {
+            Scope::Block(stage, place) => of(&self.divided()[stage].instances[place]),
+            Scope::Root => {
+                let without_unit = self.divided().iter().filter(|stage| stage.units.is_empty());
+                without_unit.flat_map(|stage| stage.instances.iter().flat_map(of)).collect()
+            }
+        }
+    }
+
+    /// Begins what comes `times` times, and comes back as often where a graph is kept.
+    pub fn begin_repeat(&mut self, times: u32, comes_back: bool) {
+        if times > 1 {
+            if comes_back {
+                self.tape.on_the_way_back(Event::Again);
+            }
+            self.tape.begin_repeat(times);
+        }
+    }
+
+    /// Ends it.
+    pub fn end_repeat(&mut self, times: u32, comes_back: bool) {
+        if times > 1 {
+            self.tape.end_repeat();
+            if comes_back {
+                self.tape.on_the_way_back(Event::Repeat(times));
+            }
+        }
+    }
+}

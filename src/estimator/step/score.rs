@@ -1,0 +1,359 @@
+//! What is played: the blocks of every network, lowered, and how often each comes.
+
+use super::Depth;
+use super::graph::Instance;
+use super::norm::{Norm, norm};
+use crate::estimator::engines::{HeldPart, Local, Network, Plan, Round, Unit, UnitPlace, Update};
+use crate::estimator::models::{Block, Model};
+use crate::estimator::operators::{
+    CUBLAS, CUBLASLT, Form, Owner, Part, Place, Program, Registry, Size, Tensor, TensorId, Types, Weight,
+};
+use crate::estimator::units::{DType, Shape};
+
+/// Blocks in a row that come `times` times.
+pub struct Stage<'p> {
+    /// The blocks.
+    pub instances: Vec<Instance<'p>>,
+    /// What the optimizer does with each weight of each of them.
+    pub updates: Vec<&'p [Update]>,
+    /// What the engine does with the weights of each of them. Where the first and the last block have none, they are one unit.
+    pub units: Vec<Unit>,
+    /// How often they come.
+    pub times: u32,
+}
+
+/// A block, lowered, with what the optimizer does with each of its weights.
+pub struct Lowered {
+    /// Its kernels.
+    pub program: Program,
+    /// What the optimizer does with each of its weights.
+    pub updates: Vec<Update>,
+}
+
+/// The blocks of a network, lowered.
+pub struct Programs {
+    /// The block before the layers.
+    pub opening: [Lowered; 1],
+    /// The blocks of each run of layers.
+    pub layers: Vec<Vec<Lowered>>,
+    /// The block behind the layers.
+    pub closing: [Lowered; 1],
+}
+
+/// A weight in its place.
+#[derive(Clone, Copy)]
+pub struct Own<'p> {
+    /// The weight.
+    pub weight: &'p Weight,
+    /// What the optimizer does with it.
+    pub update: &'p Update,
+    /// Its number in the training program.
+    pub number: usize,
+}
+
+/// A network as it is played.
+pub struct Played<'p> {
+    /// Its model.
+    pub model: &'p Model,
+    /// Its blocks in order.
+    pub stages: Vec<Stage<'p>>,
+    /// The number of its first weight, the token embedding's matrix.
+    pub embedding: usize,
+    /// Whether its weights are its own.
+    pub is_own: bool,
+    /// Whether the optimizer updates them.
+    pub is_updated: bool,
+}
+
+/// A function between passes, lowered, and which arguments it takes over.
+pub struct Function {
+    /// Its kernels.
+    pub program: Program,
+    /// Whether it takes each argument over.
+    pub takes: Vec<bool>,
+}
+
+/// Tensors of the training program that no block makes.
+pub struct Tensors {
+    /// The gradient of a loss in 16 bits and in fp32.
+    pub one: [TensorId; 2],
+    /// The workspaces of cuBLAS and cuBLASLt.
+    pub libraries: [TensorId; 2],
+    /// Those of a micro-batch.
+    pub batch: Vec<TensorId>,
+    /// What names have from the step before.
+    pub left: Vec<(Local, TensorId)>,
+    /// What is there from the beginning.
+    pub kept: Vec<TensorId>,
+    /// The buffers of each network.
+    pub constants: Vec<Vec<TensorId>>,
+    /// What those of the first network become where an engine gives them another type, or nothing.
+    pub cast: Vec<TensorId>,
+    /// Those of the norm of all gradients.
+    pub norm: Option<Norm>,
+}
+
+/// What is played: a training program, lowered.
+pub struct Score<'p> {
+    /// The training program.
+    pub plan: &'p Plan,
+    /// Whether equal layers are played in full.
+    pub depth: Depth,
+    /// How many micro-batches are played.
+    pub micro_batches: u32,
+    /// The networks, the one first that engines divide among devices.
+    pub networks: Vec<Played<'p>>,
+    /// The functions between passes, and which arguments each takes over.
+    pub functions: Vec<(Instance<'p>, &'p [bool])>,
+    /// How many weights there are.
+    pub count: usize,
+    /// Tensors of the training program.
+    pub tensors: Tensors,
+    /// What the engine does with the weights of the first and the last block.
+    pub root: Unit,
+    /// What the training program does around the passes of a step.
+    pub round: Round,
+}
+
+impl Function {
+    /// The functions of a task, lowered. They are given tensors, whose types are their own, and have no weights.
+    pub fn all(plan: &Plan, registry: &mut Registry) -> Vec<Self> {
+        let types = Types { weights: DType::Single, loaded: DType::Single, buffers: DType::Single, autocast: None };
+        let lower = |block: &Block| {
+            let program = block.lower(registry, types);
+            Self { takes: (0..program.slots).map(|place| block.takes(place)).collect(), program }
+        };
+        plan.task.functions.iter().map(lower).collect()
+    }
+}
+
+impl Tensors {
+    fn new(plan: &Plan, programs: &[Programs], registry: &mut Registry) -> Self {
+        let source = "the training program";
+        let mut own = |tensor| registry.id(tensor, source);
+        let one = [DType::Half, DType::Single].map(|dtype| {
+            let size = Size::Of(Form::new(dtype, Shape::ONE));
+            own(Tensor { place: Place::Loss, part: Part::Gradient, size })
+        });
+        let libraries =
+            [CUBLAS, CUBLASLT].map(|size| own(Tensor { place: Place::Libraries, part: Part::Workspace, size }));
+        let batch = plan.task.batch.iter().map(|&tensor| own(tensor)).collect();
+        let left = plan.task.left.iter().map(|&(local, tensor)| (local, own(tensor))).collect();
+        let kept = plan.task.kept.iter().map(|&tensor| own(tensor)).collect();
+        let mut constants = Vec::with_capacity(plan.task.networks.len());
+        for network in &plan.task.networks {
+            registry.set_owner(network.owner);
+            let own = |&tensor| registry.id(tensor, source);
+            constants.push(network.model.constants.iter().map(own).collect());
+        }
+        registry.set_owner(Owner::Trained);
+        let norm = norm(plan, programs, registry);
+        let cast = plan.data_parallel.buffers().zip(plan.task.networks.first()).map(|(dtype, network)| {
+            let cast = network.model.constants.iter().map(|tensor| registry.id(tensor.with_dtype(dtype), source));
+            cast.collect()
+        });
+        Self { one, libraries, batch, left, kept, constants, cast: cast.unwrap_or_default(), norm }
+    }
+}
+
+impl<'p> Score<'p> {
+    /// What is played of a plan whose blocks and functions are lowered.
+    pub fn new(
+        plan: &'p Plan,
+        depth: Depth,
+        programs: &'p [Programs],
+        functions: &'p [Function],
+        registry: &mut Registry,
+    ) -> Self {
+        // Where gradients are copied in the last micro-batch alone, one in between is another than both the first and the
+        // last.
+        let has_buckets = plan.data_parallel.has_buckets();
+        let most = if has_buckets { depth.micro_batches().max(3) } else { depth.micro_batches() };
+        let depth = if has_buckets { Depth::Whole } else { depth };
+        let root = root(plan, programs, registry);
+        let (mut networks, mut count): (Vec<Played<'_>>, _) = (Vec::new(), 0);
+        for (network, programs) in plan.task.networks.iter().zip(programs) {
+            let shared = network.shared_with.and_then(|other| networks.get(other));
+            let mut stages = stages(&network.model, plan, programs, registry, depth, count);
+            let embedding = shared.map_or(count, |other| other.embedding);
+            let is_own = shared.is_none();
+            if let Some(other) = shared {
+                stages.iter_mut().zip(&other.stages).for_each(|(stage, other)| stage.share(other));
+            } else {
+                count += stages.iter().flat_map(|stage| &stage.instances).map(|one| one.weights.len()).sum::<usize>();
+            }
+            let Network { model, is_updated, .. } = network;
+            networks.push(Played { model, stages, embedding, is_own, is_updated: *is_updated });
+        }
+        let functions = functions
+            .iter()
+            .map(|function| (Instance { program: &function.program, weights: vec![] }, function.takes.as_slice()))
+            .collect();
+        let tensors = Tensors::new(plan, programs, registry);
+        let round = plan.round(|| held(&networks, plan), registry);
+        let micro_batches = plan.micro_batches.min(most);
+        Self { plan, depth, micro_batches, networks, functions, count, tensors, root, round }
+    }
+}
+
+/// What the engine does with the weights of the first and the last block, where these are one unit.
+fn root(plan: &Plan, programs: &[Programs], registry: &mut Registry) -> Unit {
+    let first = plan.task.networks.first().zip(programs.first());
+    let whole = first.filter(|_| !plan.data_parallel.has_units_apart());
+    let weights = whole.map(|(network, programs)| programs.root(&network.model, registry)).unwrap_or_default();
+    let before = first.and_then(|(_, programs)| programs.last_layer());
+    let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: true, stays: false };
+    plan.data_parallel.unit(place, &plan.widths(), registry)
+}
+
+impl Stage<'_> {
+    /// Takes the weights of the same stage of another network, each the one that is the same tensor.
+    fn share(&mut self, other: &Stage<'_>) {
+        for (instance, other) in self.instances.iter_mut().zip(&other.instances) {
+            for (number, weight) in instance.weights.iter_mut().zip(&instance.program.weights) {
+                let same = other.program.weights.iter().position(|of| of.gradient == weight.gradient);
+                *number = same.map_or(*number, |place| other.weights[place]);
+            }
+        }
+    }
+}
+
+impl Programs {
+    /// The blocks of every network of a plan.
+    pub fn all(plan: &Plan, registry: &mut Registry) -> Vec<Self> {
+        plan.task.networks.iter().map(|network| Self::of(network, plan, registry)).collect()
+    }
+
+    /// Every block of a network, with what the optimizer does with its weights as this device holds them.
+    fn of(network: &Network, plan: &Plan, registry: &mut Registry) -> Self {
+        let Network { model, types, owner, is_updated, .. } = network;
+        registry.set_owner(*owner);
+        let updates = |weights: &[&Weight], registry: &mut Registry| {
+            let held = plan.data_parallel.held(weights, &model.widths);
+            let none = || Update { passes: vec![Vec::new(); plan.optimizer.passes()] };
+            let update = |weight| if *is_updated { plan.optimizer.update(weight, registry) } else { none() };
+            held.iter().map(update).collect::<Vec<_>>()
+        };
+        let lower = |block: &Block, registry: &mut Registry| {
+            let mut program = block.lower(registry, *types);
+            plan.data_parallel.prepare(&mut program.weights, registry);
+            program
+        };
+        let mut layer = |block: &Block| {
+            let program = lower(block, registry);
+            let updates = updates(&program.weights.iter().collect::<Vec<_>>(), registry);
+            Lowered { program, updates }
+        };
+        let layers = model.layers.iter().map(|run| run.period.iter().map(&mut layer).collect()).collect();
+        let [opening, closing] = [&model.opening, &model.closing].map(|block| lower(block, registry));
+        let is_own: Vec<_> =
+            closing.weights.iter().map(|weight| !(model.is_tied && is_head(weight, registry))).collect();
+        let own = closing.weights.iter().zip(&is_own).filter(|(_, is_own)| **is_own).map(|(weight, _)| weight);
+        let mut updates = updates(&opening.weights.iter().chain(own).collect::<Vec<_>>(), registry);
+        let mut own = updates.split_off(opening.weights.len()).into_iter();
+        // A tied head's matrix has its turn with the embedding.
+        let last = is_own.iter().map(|is_own| if *is_own { own.next() } else { None }.unwrap_or_default()).collect();
+        registry.set_owner(Owner::Trained);
+        Self {
+            opening: [Lowered { program: opening, updates }],
+            layers,
+            closing: [Lowered { program: closing, updates: last }],
+        }
+    }
+
+    /// The weights of the first and the last block, a tied head's once.
+    fn root(&self, model: &Model, registry: &Registry) -> Vec<&Weight> {
+        let [first, last] = [&self.opening, &self.closing].map(|[lowered]| &lowered.program.weights);
+        let own = last.iter().filter(|weight| !(model.is_tied && is_head(weight, registry)));
+        first.iter().chain(own).collect()
+    }
+
+    /// The weights of the last layer.
+    fn last_layer(&self) -> Option<Vec<&Weight>> {
+        let layers = self.layers.iter().flatten();
+        layers.last().map(|lowered| lowered.program.weights.iter().collect())
+    }
+}
+
+/// Whether a weight is the matrix of the head.
+pub fn is_head(weight: &Weight, registry: &Registry) -> bool {
+    weight.values.iter().any(|&id| {
+        let tensor = registry.tensor(id);
+        (tensor.place, tensor.part) == (Place::Head, Part::Weight)
+    })
+}
+
+/// What the device holds of each weight of the network that engines divide.
+fn held(networks: &[Played<'_>], plan: &Plan) -> Vec<HeldPart> {
+    let Some(Played { model, stages, .. }) = networks.first() else { return Vec::new() };
+    let of = |stage: &Stage<'_>| {
+        let weights = stage.instances.iter().flat_map(|instance| &instance.program.weights).collect::<Vec<_>>();
+        let held = plan.data_parallel.held(&weights, &model.widths);
+        let held = held.iter().map(|weight| HeldPart {
+            elements: weight.held.elements(weight.form, &model.widths),
+            whole: weight.form.shape.elements(&model.widths),
+            is_matrix: weight.sides.is_some(),
+        });
+        let held = held.collect::<Vec<_>>();
+        held.repeat(stage.times as usize)
+    };
+    stages.iter().flat_map(of).collect()
+}
+
+/// All stages of a model, its weights numbered in order.
+fn stages<'p>(
+    model: &Model,
+    plan: &Plan,
+    programs: &'p Programs,
+    registry: &mut Registry,
+    depth: Depth,
+    first: usize,
+) -> Vec<Stage<'p>> {
+    let mut numbers = first..;
+    let mut stage = |programs: &'p [Lowered], units: Vec<Unit>, times| {
+        let instance = |Lowered { program, .. }: &'p Lowered| Instance {
+            program,
+            weights: numbers.by_ref().take(program.weights.len()).collect(),
+        };
+        let updates = programs.iter().map(|lowered| lowered.updates.as_slice()).collect();
+        Stage { instances: programs.iter().map(instance).collect(), updates, units, times }
+    };
+    let is_apart = plan.data_parallel.has_units_apart();
+    let mut before: Option<Vec<&Weight>> = None;
+    let mut unit = |program: &'p Program, stays| {
+        let weights: Vec<_> = program.weights.iter().collect();
+        let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: false, stays };
+        let unit = plan.data_parallel.unit(place, &model.widths, registry);
+        before = Some(weights);
+        unit
+    };
+    let [opening] = &programs.opening;
+    let units = if is_apart { vec![unit(&opening.program, false)] } else { Vec::new() };
+    let mut all = vec![stage(&programs.opening, units, 1)];
+    for (run, programs) in model.layers.iter().zip(&programs.layers) {
+        let members = match (depth, run.times) {
+            (Depth::Folded, times @ 4..) => vec![1, times - 2, 1],
+            (_, times) => vec![1; times as usize],
+        };
+        for times in members {
+            let units = programs.iter().map(|lowered| unit(&lowered.program, false)).collect();
+            all.push(stage(programs, units, times));
+        }
+    }
+    let [closing] = &programs.closing;
+    let units = if is_apart { vec![unit(&closing.program, true)] } else { Vec::new() };
+    let mut last = stage(&programs.closing, units, 1);
+    if model.is_tied {
+        // The head's matrix is the embedding's, the first of all.
+        let weights = programs.closing[0].program.weights.iter().zip(&mut last.instances[0].weights);
+        weights.filter(|(weight, _)| is_head(weight, registry)).for_each(|(_, number)| *number = first);
+    }
+    all.push(last);
+    all
+}
+
+/// The weights of a block in its place.
+pub fn owned<'p>(instance: &'p Instance<'p>, updates: &'p [Update]) -> impl Iterator<Item = Own<'p>> {
+    let weights = instance.program.weights.iter().zip(updates).zip(&instance.weights);
+    weights.map(|((weight, update), &number)| Own { weight, update, number })
+}
