@@ -65,6 +65,7 @@ ROWS = {
     "gemma-2-eager": {"model": "gemma-2-9b", "batch": 1, "sequence": 2048, "layers": 2, "attn": "eager"},
     "gemma-lora-amp-ckpt": {"model": "gemma-7b", "batch": 3, "sequence": 511, "layers": 2, "base": "bf16", "precision": "amp", "ckpt": True},
     "gemma-2-eager-ckpt": {"model": "gemma-2-9b", "batch": 2, "sequence": 777, "layers": 3, "attn": "eager", "ckpt": True},
+    "olmo-amp-ckpt": {"model": "olmo-7b", "batch": 2, "sequence": 511, "layers": 2, "precision": "amp", "ckpt": True},
     "olmo-2-eager-amp": {"model": "olmo-2-7b", "batch": 2, "sequence": 511, "layers": 2, "attn": "eager", "precision": "amp"},
     "gpt2-eager-dropout-ckpt": {**GPT2, "batch": 3, "sequence": 777, "attn": "eager", "dropout": 0.1, "ckpt": True},
     "gpt2-fp32-dropout": {**GPT2, "batch": 1, "precision": "fp32", "dropout": 0.1},

@@ -1,8 +1,8 @@
 //! Decoders: which class of transformers a model is built like, and what all of them have in common.
 
 use super::{
-    Block, Cut, Model, NotCounted, Run, bert, cohere, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox, olmo2,
-    opt, phi, phi3, stablelm, starcoder2, titan,
+    Block, Cut, Model, NotCounted, Run, bert, cohere, composed, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox, olmo,
+    olmo2, opt, phi, phi3, stablelm, starcoder2, titan,
 };
 use crate::estimator::choice::{AttentionKernel, Logits, LossHead, Softmax};
 use crate::estimator::operators::{
@@ -215,6 +215,7 @@ const CLASSES: &[Class] = &[
     Class::new(gpt2::is_like, |parts| Ok(gpt2::stack(parts))).with_dropout(),
     Class::new(gemma::is_like, gemma::stack).with_lengths().with_mask(),
     Class::new(olmo2::is_like, |parts| Ok(olmo2::stack(parts))).with_lengths().with_mask(),
+    Class::new(olmo::is_like, |parts| Ok(olmo::stack(parts))).with_lengths().with_mask(),
     Class::new(starcoder2::is_like, |parts| Ok(starcoder2::stack(parts))).with_lengths().with_mask(),
     Class::new(stablelm::is_like, |parts| Ok(stablelm::stack(parts))).with_lengths(),
     Class::new(opt::is_like, |parts| Ok(opt::stack(parts))).with_dropout(),
@@ -223,6 +224,7 @@ const CLASSES: &[Class] = &[
     Class::new(phi::is_like, |parts| Ok(phi::stack(parts))).with_dropout().with_lengths().with_mask(),
     Class::new(falcon::is_like, |parts| Ok(falcon::stack(parts))),
     Class::new(mpt::is_like, mpt::stack),
+    Class::new(|_| true, composed::stack).with_dropout().with_lengths().with_mask(),
 ];
 
 /// A decoder, with a head for the next token.
@@ -263,9 +265,7 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
 
 /// What of a model no decoder here has, the first thing that is.
 fn refused(model: &scenario::Model) -> Option<NotCounted> {
-    let has_experts = llama::is_like(model) || deepseek::is_like(model);
     let refused = [
-        (model.experts.count > 0 && !has_experts, NotCounted::Experts),
         (model.latent != Latent::NONE && !deepseek::is_like(model), NotCounted::LatentAttention),
         (model.vision.is_there(), NotCounted::Vision),
         (model.encoder.is_there(), NotCounted::Encoder),
@@ -315,7 +315,7 @@ impl Parts<'_> {
 
     /// Whether some layers attend to a window of tokens, as those of Gemma 2 and 3 do.
     pub fn has_windows(&self) -> bool {
-        self.model.soft_cap.is_on() || gemma::is_third(self.model)
+        gemma::is_like(self.model) && self.model.norms == 4
     }
 
     /// Whether eager attention is given a mask with a window of tokens in it.

@@ -3,6 +3,7 @@
 mod bert;
 mod block;
 mod cohere;
+mod composed;
 mod decoder;
 mod deepseek;
 mod experts;
@@ -14,6 +15,7 @@ mod llama;
 mod mpt;
 mod neox;
 mod not_counted;
+mod olmo;
 mod olmo2;
 mod opt;
 mod phi;

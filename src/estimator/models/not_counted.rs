@@ -58,8 +58,8 @@ reasons! {
     Dropout = "dropout in the layers is not played yet";
     /// Weights of 8 bits.
     Quantized = "weights of 8 bits are not played yet";
-    /// Mixtures of experts of other models.
-    Experts = "only experts like those of Mixtral, Qwen 3 and DeepSeek-V2-Lite are played yet";
+    /// Mixtures of experts of other kinds.
+    Experts = "experts with biases, or of which a token visits one, are not played yet";
     /// Optimizers that have another state for stacked weights.
     OptimizerOfExperts = "only AdamW and SGD are played with experts yet";
     /// Adapters on stacked weights.
@@ -72,9 +72,8 @@ reasons! {
     AdaptersOfEncoders = "adapters in encoders of text are not played yet";
     /// Encoders.
     Encoder = "encoders are not played yet";
-    /// Another kind of layer.
-    Layer = "only layers like those of Llama, Qwen, Gemma, OLMo 2, GPT-2, OPT, StarCoder 2, StableLM 2, Command, Pythia, \
-        Phi-1.5, Phi-3, Falcon 7B, GPT-J and MPT are played yet";
+    /// A bias on scores that is learned.
+    Layer = "decoders whose scores have a learned bias for each distance, as those of T5, are not played yet";
     /// Another attention than the eager one in GPT-J.
     FusedAttentionOfGptJ = "GPT-J has eager attention alone";
     /// A bias on scores in attention that is one kernel.

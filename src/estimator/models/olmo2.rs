@@ -9,7 +9,7 @@ use crate::estimator::scenario::Model;
 use crate::estimator::units::{D, DType, F, H, K, N, Shape};
 
 /// Cosines and sines as `Olmo2RotaryEmbedding.forward` leaves them.
-const TABLES: Tables = Tables { dtype: DType::Single, width: D };
+pub const TABLES: Tables = Tables { dtype: DType::Single, width: D };
 
 /// Whether a model's layers are like OLMo 2's.
 pub fn is_like(model: &Model) -> bool {

@@ -84,6 +84,8 @@ pub enum Operator {
     CenteredNorm { x: Value, width: Shape },
     /// Layer norm with a weight alone.
     UnbiasedLayerNorm { x: Value, width: Shape },
+    /// Layer norm without weights, in fp32.
+    PlainLayerNorm { x: Value, width: Shape },
     /// Layer norm with weight and bias, one kernel.
     LayerNorm { x: Value, width: Shape },
     /// A product with a matrix.
@@ -274,6 +276,7 @@ impl Operator {
             Self::LayerNorm { .. } | Self::UnbiasedLayerNorm { .. } => {
                 "PyTorch 2.15, derivatives.yaml native_layer_norm"
             }
+            Self::PlainLayerNorm { .. } => "transformers 5.23.0, modeling_olmo.py OlmoLayerNorm.forward",
             Self::Linear { .. } => "PyTorch 2.15, derivatives.yaml mm and addmm",
             Self::Adapted { .. } => "peft 0.21.2, tuners/lora/layer.py Linear.forward",
             Self::Split { .. } => "PyTorch 2.15, derivatives.yaml split",
@@ -357,6 +360,7 @@ impl Operator {
             | Self::FusedRmsNorm { x, .. }
             | Self::LayerNorm { x, .. }
             | Self::UnbiasedLayerNorm { x, .. }
+            | Self::PlainLayerNorm { x, .. }
             | Self::AsBooleans { mask: x }
             | Self::Linear { x, .. }
             | Self::Adapted { x, .. }
@@ -471,6 +475,7 @@ impl Operator {
             Self::OffsetPositions { x } | Self::Gather { x } => embedding::renumbered(to, to.slot(x)),
             Self::LayerNorm { x, width } => norm::layer_norm(to, to.slot(x), width, true),
             Self::UnbiasedLayerNorm { x, width } => norm::layer_norm(to, to.slot(x), width, false),
+            Self::PlainLayerNorm { x, width } => norm::plain_layer_norm(to, to.slot(x), width),
             Self::Alibi => scores::alibi(to),
             Self::AsBooleans { mask } => loss::to(to, Part::Table, to.slot(mask), DType::Byte),
             Self::Linear { x, from, to: into, product } => linear::linear(to, to.slot(x), from, into, product),

@@ -142,3 +142,14 @@ pub fn layer_norm(k: &mut Lowering<'_>, x: Slot, width: Shape, has_bias: bool) -
     let call = call.aside(Part::Mean, rows).aside(Part::InverseRoot, rows);
     (0..operands.len()).fold(call, |call, of| call.d(of, all, &[New])).put()
 }
+
+/// `OlmoLayerNorm.forward`: the input goes to fp32, is centred and scaled, and goes back.
+pub fn plain_layer_norm(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
+    let dtype = k.form(x).dtype;
+    let wide = k.cast(Part::InFp32, x, DType::Single);
+    let form = k.form(wide);
+    let rows = Size::Of(Form::new(DType::Single, form.shape / width));
+    let call = k.kernel(Part::Result, form, &[wide.into()]).aside(Part::Mean, rows).aside(Part::InverseRoot, rows);
+    let out = call.d(0, FIRST | ASIDES, &[New]).put();
+    k.cast(Part::ResultCast, out, dtype)
+}
