@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::unsaid;
 
 /// Recorded rows that have no program yet, and why.
-const REFUSED: &[(&str, NotCounted)] = &[("deepspeed-3-ckpt", NotCounted::SeveralGpus)];
+const REFUSED: &[(&str, NotCounted)] = &[];
 
 /// An allocation, or a free of the allocation of a number.
 #[derive(Clone, Debug)]

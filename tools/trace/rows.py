@@ -129,6 +129,11 @@ ROWS = {
     "held-fsdp2-accum": {"with": "fsdp", "impl": "fsdp2", "model": "mistral-7b", "batch": 1, "sequence": 3000, "layers": 2, "world": 2, "precision": "amp", "ckpt": True, "accum": 2},
     "held-ddp-views": {"with": "fsdp", "impl": "ddp", "model": "qwen2.5-0.5b", "batch": 4, "sequence": 511, "layers": 2, "world": 32, "precision": "amp", "ckpt": True, "views": True},
     "held-ddp-accum": {"with": "fsdp", "impl": "ddp", "model": "mistral-7b", "batch": 2, "sequence": 3000, "layers": 3, "world": 4, "precision": "amp", "accum": 3},
+    "held-deepspeed-1-fp16": {"with": "deepspeed", "stage": 1, "model": "llama-3.1-8b", "batch": 1, "sequence": 1536, "layers": 3, "world": 16, "ckpt": True, "half": "fp16"},
+    "held-deepspeed-3-accum": {"with": "deepspeed", "stage": 3, "model": "tinyllama-1.1b", "batch": 1, "sequence": 777, "layers": 2, "world": 2, "accum": 2},
+    "held-deepspeed-3-lora": {"with": "deepspeed", "stage": 3, "model": "tinyllama-1.1b", "batch": 2, "sequence": 3000, "layers": 2, "world": 3, "base": "bf16", "targets": "all", "adapter_dropout": 0.05},
+    "held-deepspeed-3-fp16-tied": {"with": "deepspeed", "stage": 3, "model": "qwen2.5-0.5b", "batch": 4, "sequence": 1536, "layers": 3, "world": 3, "half": "fp16"},
+    "held-deepspeed-3-bucket": {"with": "deepspeed", "stage": 3, "model": "qwen2.5-0.5b", "batch": 3, "sequence": 2048, "layers": 2, "world": 8, "ckpt": True, "bucket": 20},
 }
 
 

@@ -122,6 +122,16 @@ pub enum Act {
     DropWholeOf(usize),
     /// The gradient of the weight of a number goes.
     DropGradient(usize),
+    /// The weight of a number gets a tensor with its values, before what it had goes.
+    Value(usize, TensorId),
+    /// The weight of a number has no values any more.
+    DropValue(usize),
+    /// A tensor with a number of the engine's.
+    Numbered(usize, TensorId),
+    /// It goes.
+    DropNumbered(usize),
+    /// What the allocator has cached is given back.
+    EmptyCache,
     /// A workspace that stays until it is ended.
     Workspace(TensorId),
     /// The workspace that came so many before the last ends.

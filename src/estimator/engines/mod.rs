@@ -14,7 +14,7 @@ mod tasks;
 mod torchtitan;
 
 pub use acts::{Act, Hook, Name, Round, Unit};
-pub use data_parallel::{DataParallel, Piece, Place as UnitPlace, Told, Unsaid, Zero};
+pub use data_parallel::{DataParallel, ModuleHook, Parameter, Piece, Place as UnitPlace, Told, Unsaid, Zero};
 pub use optimizers::{Optimizer, Update};
 pub use passes::{Batches, Local, Network, Pass, Plan};
 pub use pipeline::{ActionKind, Pipeline};

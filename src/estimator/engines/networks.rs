@@ -5,7 +5,7 @@ use crate::estimator::choice::{
     Adapter, AdapterType, Engine, LossHead, Precision, Recomputation, TaskKind, Unquantized,
 };
 use crate::estimator::models::{Block, Call, Collation, End, Library, Model, NotCounted, network, tokens};
-use crate::estimator::operators::{Form, Place, Types};
+use crate::estimator::operators::{Form, Operator, Place, Types};
 use crate::estimator::scenario::{Recipe, Scenario};
 use crate::estimator::units::{DType, Shape, Width};
 
@@ -39,6 +39,7 @@ impl Networks<'_> {
             end,
             has_dropout: recipe.dropout.is_on(),
             has_autocast: recipe.precision == Precision::Autocast,
+            has_module_hooks: self.data_parallel.learns_modules(),
         };
         let mut model = network(&self.scenario.model, call)?;
         let kept_workspace = device.workspace.get() as u64;
@@ -69,6 +70,14 @@ impl Networks<'_> {
         let is_frozen = recipe.adapter != Adapter::None;
         if is_frozen {
             adapters::adapt(&mut model, recipe, adapter_dtype(self.scenario), are_adapters_on);
+        }
+        if self.data_parallel.learns_modules() {
+            for application in model.blocks_mut().flat_map(|block| &mut block.applications) {
+                if let Operator::Linear { product, .. } | Operator::Adapted { product, .. } = &mut application.operator
+                {
+                    *product = product.by_function();
+                }
+            }
         }
         checkpoints::recompute(&mut model, self.scenario);
         if recipe.recomputation != Recomputation::None && is_frozen {

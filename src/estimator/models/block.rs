@@ -1,7 +1,9 @@
 //! A function of a model's class as data: operators in order, between arguments and results.
 
+use std::ops::Range;
+
 use crate::estimator::operators::{
-    Application, Checkpoint, Form, Lowering, Operator, Place, Program, Registry, Types, Value,
+    Application, Checkpoint, Form, Lowering, ModuleKind, Operator, Place, Program, Registry, Types, Value,
 };
 use crate::estimator::units::DType;
 
@@ -20,7 +22,22 @@ pub struct Block {
     declared: &'static [Place],
     /// How the backward pass computes it again, where it does.
     pub checkpoint: Option<Checkpoint>,
+    /// The modules of its class that have several operators, outer ones first.
+    modules: Vec<Span>,
+    /// How many operators the module with embedding, layers and final norm has, and what it puts out, where it ends here.
+    end_of_model: Option<(usize, Value)>,
     values: u16,
+}
+
+/// A module that has several operators.
+#[derive(Clone, Debug)]
+struct Span {
+    /// Its operators, by their numbers.
+    operators: Range<usize>,
+    /// What it is given by position.
+    given: Option<Value>,
+    /// What it puts out.
+    result: Value,
 }
 
 impl Block {
@@ -35,6 +52,8 @@ impl Block {
             results: Vec::new(),
             declared: &[],
             checkpoint: None,
+            modules: Vec::new(),
+            end_of_model: None,
             values: values.len() as u16,
         };
         (block, values)
@@ -60,6 +79,17 @@ impl Block {
             names: Vec::new(),
         });
         std::array::from_fn(|result| Value(first + result as u16))
+    }
+
+    /// Makes the operators that were added from a number on a module, which is given one value by position or none.
+    pub fn module(&mut self, from: usize, given: Option<Value>, result: Value) {
+        self.modules.push(Span { operators: from..self.applications.len(), given, result });
+        self.modules.sort_by_key(|span| (span.operators.start, usize::MAX - span.operators.end));
+    }
+
+    /// Ends the module that has embedding, layers and final norm.
+    pub fn end_model(&mut self, result: Value) {
+        self.end_of_model = Some((self.applications.len(), result));
     }
 
     /// Gives values a name until the operator that was added last is done.
@@ -117,6 +147,7 @@ impl Block {
     pub fn lower(&self, registry: &mut Registry, types: Types) -> Program {
         let mut lowering = Lowering::new(registry, &self.arguments, types);
         let mut next = self.arguments.len() as u16;
+        let mut open: Vec<(&Span, usize)> = Vec::new();
         for (position, application) in self.applications.iter().enumerate() {
             let later = &self.applications[position + 1..];
             let is_over = |value: &Value| {
@@ -130,7 +161,17 @@ impl Block {
             owned.dedup();
             let results = next..next + application.operator.results();
             next = results.end;
+            for span in self.modules.iter().filter(|span| span.operators.start == position) {
+                let given = span.given.map(|given| lowering.slot(given));
+                open.push((span, lowering.enter(ModuleKind::Plain, given)));
+            }
             lowering.apply(application, &owned, &results.map(Value).filter(is_over).collect::<Vec<_>>());
+            while let Some((span, module)) = open.pop_if(|(span, _)| span.operators.end == position + 1) {
+                lowering.leave(module, lowering.slot(span.result));
+            }
+            if let Some((_, result)) = self.end_of_model.filter(|(end, _)| *end == position + 1) {
+                lowering.leave_model(lowering.slot(result));
+            }
         }
         let left_out = self.left_out.iter().map(|&argument| lowering.slot(argument)).collect();
         Program { left_out, checkpoint: self.checkpoint, ..lowering.finish(&self.results, self.declared) }

@@ -1,8 +1,8 @@
 //! Decoders: which class of transformers a model is built like, and what all of them have in common.
 
 use super::{
-    Block, Cut, Model, NotCounted, Run, bert, cohere, composed, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox, olmo,
-    olmo2, opt, phi, phi3, stablelm, starcoder2, titan,
+    Block, Cut, Model, NotCounted, Run, bert, cohere, composed, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox,
+    olmo, olmo2, opt, phi, phi3, stablelm, starcoder2, titan,
 };
 use crate::estimator::choice::{AttentionKernel, Logits, LossHead, Softmax};
 use crate::estimator::operators::{
@@ -82,6 +82,8 @@ pub struct Call {
     pub end: End,
     /// Whether `torch.autocast` is on.
     pub has_autocast: bool,
+    /// Whether an engine has hooks in every module.
+    pub has_module_hooks: bool,
 }
 
 /// Where a network ends.
@@ -184,13 +186,15 @@ struct Class {
     has_lengths: bool,
     /// Whether what it makes of a mask that hides nothing is played.
     takes_mask: bool,
+    /// Whether its modules are known, where it has no experts.
+    has_modules: bool,
     /// Its layers, with what comes before them.
     stack: fn(&Parts<'_>) -> Result<Stack, NotCounted>,
 }
 
 impl Class {
     const fn new(is_like: fn(&scenario::Model) -> bool, stack: fn(&Parts<'_>) -> Result<Stack, NotCounted>) -> Self {
-        Self { is_like, has_dropout: false, has_lengths: false, takes_mask: false, stack }
+        Self { is_like, has_dropout: false, has_lengths: false, takes_mask: false, has_modules: false, stack }
     }
 
     const fn with_dropout(self) -> Self {
@@ -199,6 +203,10 @@ impl Class {
 
     const fn with_lengths(self) -> Self {
         Self { has_lengths: true, ..self }
+    }
+
+    const fn with_modules(self) -> Self {
+        Self { has_modules: true, ..self }
     }
 
     const fn with_mask(self) -> Self {
@@ -211,7 +219,7 @@ const CLASSES: &[Class] = &[
     Class::new(phi3::is_like, |parts| Ok(phi3::stack(parts))).with_lengths(),
     Class::new(deepseek::is_like, |parts| Ok(deepseek::stack(parts))),
     Class::new(cohere::is_like, |parts| Ok(cohere::stack(parts))).with_lengths(),
-    Class::new(llama::is_like, |parts| Ok(llama::stack(parts))).with_lengths().with_mask(),
+    Class::new(llama::is_like, |parts| Ok(llama::stack(parts))).with_lengths().with_mask().with_modules(),
     Class::new(gpt2::is_like, |parts| Ok(gpt2::stack(parts))).with_dropout(),
     Class::new(gemma::is_like, gemma::stack).with_lengths().with_mask(),
     Class::new(olmo2::is_like, |parts| Ok(olmo2::stack(parts))).with_lengths().with_mask(),
@@ -241,6 +249,9 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
     };
     if !is_played {
         return Err(parts.call.collation.not_counted());
+    }
+    if parts.call.has_module_hooks && !(class.has_modules && model.experts.count == 0) {
+        return Err(NotCounted::Modules);
     }
     let stack = (class.stack)(parts)?;
     Ok(Model {
@@ -433,6 +444,7 @@ impl Parts<'_> {
         block.take(&arguments[..=beside]);
         let x = block.add(Place::FinalNorm, (stack.final_norm)(arguments[0]));
         block.named(&arguments[1..=beside]);
+        block.end_model(x);
         if end == End::Score {
             let scores = self.scores(&mut block, x, arguments[beside + 1]);
             return Ok(block.giving(&[scores]));

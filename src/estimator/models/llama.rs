@@ -123,6 +123,7 @@ fn layer(parts: &Parts<'_>) -> Block {
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     // `hidden_states, _ = self.self_attn(…)` keeps the weights until the end of the layer.
     block.named(weights.as_slice());
+    block.module(0, Some(arguments[0]), out);
     let is_mixtral = is_sparse && !experts::are_qwen(parts.model);
     block.giving(&[out]).declaring(if is_mixtral { &MIXTRAL } else { &DECLARED })
 }
@@ -165,6 +166,7 @@ const MIXTRAL: [Place; 9] = [
 
 /// `LlamaAttention.forward`: what it puts out, and its weights where it has any.
 pub fn attention(parts: &Parts<'_>, block: &mut Block, h: Value, shared: &[Value]) -> (Value, Option<Value>) {
+    let first = block.applications.len();
     let q = projected(parts, block, Place::Query, h, N);
     let q = heads(parts, block, Place::Query, q);
     let q = head_norm(parts, block, Place::QueryNorm, q);
@@ -173,7 +175,10 @@ pub fn attention(parts: &Parts<'_>, block: &mut Block, h: Value, shared: &[Value
     let k = head_norm(parts, block, Place::KeyNorm, k);
     let v = projected(parts, block, Place::Value, h, K);
     let v = heads(parts, block, Place::Value, v);
-    attended(parts, block, h, [q, k, v], shared, false)
+    let (o, weights) = attended(parts, block, h, [q, k, v], shared, false);
+    // The layer names its arguments.
+    block.module(first, None, o);
+    (o, weights)
 }
 
 /// The rest of it, from heads on; `casts_back` where rotated queries and keys get the type that they had.
@@ -232,11 +237,13 @@ pub fn norm(x: Value, width: Shape) -> Operator {
 
 /// `LlamaMLP.forward` of a width, with an activation function.
 pub fn gated(block: &mut Block, h: Value, width: Shape, activation: fn(Value) -> Operator) -> Value {
+    let first = block.applications.len();
     let gate = block.add(Place::Gate, linear(h, H, width));
     let gate = block.add(Place::Activation, activation(gate));
     let up = block.add(Place::Up, linear(h, H, width));
     let product = block.add(Place::Product, Operator::Multiply { x: gate, y: up });
     let down = block.add(Place::Down, linear(product, width, H));
     block.named(&[h]);
+    block.module(first, Some(h), down);
     down
 }

@@ -74,6 +74,8 @@ reasons! {
     Encoder = "encoders are not played yet";
     /// A bias on scores that is learned.
     Layer = "decoders whose scores have a learned bias for each distance, as those of T5, are not played yet";
+    /// An engine that has hooks in every module.
+    Modules = "DeepSpeed’s stage 3 is played with layers like Llama’s without experts alone";
     /// Another attention than the eager one in GPT-J.
     FusedAttentionOfGptJ = "GPT-J has eager attention alone";
     /// A bias on scores in attention that is one kernel.

@@ -178,6 +178,9 @@ pub struct Kernel {
     pub asides_ahead: usize,
     /// The workspace of the call.
     pub brief: Option<TensorId>,
+    /// Whether it is a function in Python, which keeps what its derivatives read when it has run (`setup_context` of
+    /// `torch.autograd.Function`).
+    pub keeps_behind: bool,
     /// Its derivatives, in the order in which they are computed.
     pub derivatives: Vec<Derivative>,
     /// Whether one call computes all derivatives, whoever asked.
@@ -192,6 +195,14 @@ impl Kernel {
         self.operands.iter().enumerate().filter_map(|(place, operand)| match operand {
             Operand::Value(slot) => Some((place, *slot)),
             Operand::Weight(_) => None,
+        })
+    }
+
+    /// The operands that are weights, with their places.
+    pub fn weights(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.operands.iter().enumerate().filter_map(|(place, operand)| match operand {
+            Operand::Weight(weight) => Some((place, *weight)),
+            Operand::Value(_) => None,
         })
     }
 
@@ -266,11 +277,57 @@ pub enum Added {
     ToParameter,
 }
 
+/// A module of the model's class that a block calls.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Which one it is to engines that treat some apart.
+    pub kind: ModuleKind,
+    /// Its own weights, those of modules in it left out, by their numbers in the program.
+    pub weights: Vec<usize>,
+}
+
+/// Which module it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModuleKind {
+    /// One of the model's class, or one that peft put around it.
+    Plain,
+    /// One of the two linear layers of an adapter.
+    Adapter,
+}
+
+/// Where a block enters or leaves a module, which its forward and backward hooks see.
+#[derive(Clone, Copy, Debug)]
+pub struct Border {
+    /// How many kernels ran before.
+    pub at: usize,
+    /// What happens there.
+    pub crossing: Crossing,
+    /// What the module is given first, or what it puts out; `None` where it is given nothing by position.
+    pub value: Option<Slot>,
+}
+
+/// What happens at a border.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossing {
+    /// The module of a number begins.
+    Enter(usize),
+    /// It is done.
+    Leave(usize),
+    /// The first module asks for a weight of the second, which has not begun.
+    Read(usize, usize),
+    /// The module that has embedding, layers and final norm is done.
+    LeaveModel,
+}
+
 /// A block, lowered to the kernels that PyTorch runs.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// Its kernels in order.
     pub kernels: Vec<Kernel>,
+    /// The modules that it calls.
+    pub modules: Vec<Module>,
+    /// Where it enters and leaves them, in order; nothing where no engine asks.
+    pub borders: Vec<Border>,
     /// Its weights, in the order in which the class of the model declares them, those that were added last.
     pub weights: Vec<Weight>,
     /// How many values it has, its arguments first.

@@ -1,7 +1,7 @@
 //! Products with matrices, and peft's adapters beside them.
 
-use super::kernel::Effect::{Brief, New, NewView, Pass};
-use super::kernel::{FIRST, NOTHING, Operand, SECOND, Slot, THIRD};
+use super::kernel::Effect::{Brief, New, NewView, Pass, Workspace};
+use super::kernel::{FIRST, ModuleKind, NOTHING, Operand, SECOND, Slot, THIRD};
 use super::lowering::{Lowering, Sum};
 use super::size::{CUBLAS, CUBLASLT, Size};
 use super::tensor::{Form, Part};
@@ -20,6 +20,11 @@ pub enum Product {
     LinearWithOuterBias,
     /// `Conv1D` of transformers' pytorch_utils.py, as in GPT-2: `addmm` with the weight as it is.
     Conv1d,
+    /// `torch.nn.Linear` without a bias, whose function DeepSpeed's stage 3 has put another in the place of
+    /// (`LinearFunctionForZeroStage3` in deepspeed/runtime/zero/linear.py, 0.19.8).
+    Function,
+    /// The same with a bias.
+    FunctionWithBias,
     /// `Linear4bit` of bitsandbytes, with the weight in NormalFloat4 and its scales quantized once more.
     Nf4,
     /// The same with a bias.
@@ -31,9 +36,27 @@ impl Product {
     /// (`replace_with_bnb_linear` in transformers/integrations/bitsandbytes.py, 5.23.0).
     pub const fn in_4_bits(self) -> Self {
         match self {
-            Self::Linear | Self::Transposed | Self::Nf4 => Self::Nf4,
-            Self::LinearWithBias | Self::LinearWithOuterBias | Self::Conv1d | Self::Nf4WithBias => Self::Nf4WithBias,
+            Self::Linear | Self::Transposed | Self::Function | Self::Nf4 => Self::Nf4,
+            Self::LinearWithBias
+            | Self::LinearWithOuterBias
+            | Self::Conv1d
+            | Self::FunctionWithBias
+            | Self::Nf4WithBias => Self::Nf4WithBias,
         }
+    }
+
+    /// The product by the function of DeepSpeed's stage 3, where it is that of `torch.nn.Linear`.
+    pub const fn by_function(self) -> Self {
+        match self {
+            Self::Linear => Self::Function,
+            Self::LinearWithBias => Self::FunctionWithBias,
+            other => other,
+        }
+    }
+
+    /// Whether that function computes it.
+    pub const fn is_by_function(self) -> bool {
+        matches!(self, Self::Function | Self::FunctionWithBias)
     }
 
     /// Whether the weight is in 4 bits.
@@ -62,6 +85,10 @@ pub fn linear(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Pr
     }
     let sides = if product == Product::Conv1d { [from, to] } else { [to, from] };
     let weight = k.matrix(Part::Weight, dtype, sides);
+    if product.is_by_function() {
+        let bias = (product == Product::FunctionWithBias).then(|| k.weight(Part::Bias, Form::new(dtype, to)));
+        return function(k, Part::Result, x, weight, bias, from, to);
+    }
     if let Product::Linear | Product::Transposed = product {
         let is_cached = is_trained && product == Product::Linear;
         return mm(k, Part::Result, x, weight, Matrix { from, to, dtype, is_cached });
@@ -110,6 +137,29 @@ pub fn mm(k: &mut Lowering<'_>, result: Part, x: Slot, weight: Operand, matrix: 
     k.kernel(result, form, &[x.into(), weight]).brief(CUBLAS).d(1, FIRST, &both).d(0, SECOND, &both).put()
 }
 
+/// `LinearFunctionForZeroStage3`: a product to which a bias is added in place. It keeps input, weight and bias, whichever
+/// gradient is asked for; those of input, weight and bias are computed in this order, and none is a view.
+fn function(
+    k: &mut Lowering<'_>,
+    result: Part,
+    x: Slot,
+    weight: Operand,
+    bias: Option<Operand>,
+    from: Shape,
+    to: Shape,
+) -> Slot {
+    let form = Form { shape: k.form(x).shape / from * to, ..k.form(x) };
+    let product = [New, Brief(CUBLAS)];
+    // `grad_output.sum(…)`.
+    let part = |semaphores| Size::Reduction { outputs: to, inputs: form.shape / to, fast: false, semaphores };
+    let sum = [New, Workspace(part(false)), Workspace(part(true))];
+    let operands: Vec<_> = [x.into(), weight].into_iter().chain(bias).collect();
+    let all = if bias.is_some() { FIRST | SECOND | THIRD } else { FIRST | SECOND };
+    let call = k.kernel(result, form, &operands).brief(CUBLAS).keeping_behind();
+    let call = call.d(0, all, &product).d(1, all, &product);
+    if bias.is_some() { call.d(2, all, &sum).put() } else { call.put() }
+}
+
 /// `addmm` of a bias, an input and a weight: the gradients of these matrices in this order, then the bias is summed up.
 /// The input is a view in two dimensions, made before the product, so that its gradient is handed on after the weights'.
 fn addmm(k: &mut Lowering<'_>, [bias, weight]: [Operand; 2], x: Slot, from: Shape, to: Shape) -> Slot {
@@ -133,7 +183,13 @@ pub fn autocast_weight(k: &mut Lowering<'_>, weight: Operand, form: Form, is_cac
 /// is the adapter's result that goes back to the type of the layer.
 pub fn adapted(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Product, adapter: Adapter) -> Slot {
     let Adapter { rank, dtype, has_dropout } = adapter;
+    let whole = k.enter(ModuleKind::Plain, Some(x));
+    let layer = k.enter(ModuleKind::Plain, Some(x));
     let base = linear(k, x, from, to, product);
+    k.leave(layer, base);
+    // `lora_A.weight.dtype`.
+    let factors = [ModuleKind::Adapter; 2].map(|kind| k.module(kind));
+    k.read(whole, factors[0]);
     let asked = k.form(base).dtype;
     let is_quantized = product.is_in_4_bits();
     let base = if is_quantized { k.copy(Part::Cloned, base) } else { base };
@@ -141,24 +197,39 @@ pub fn adapted(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: P
     // `x = self._cast_input_dtype(x, …)`: a name of the function, which lives as long as that.
     let x = if is_cast { k.cast(Part::InputCast, x, dtype) } else { x };
     k.hold(x);
+    // Without a dropout there is a module that hands its input on.
+    let dropping = k.enter(ModuleKind::Plain, Some(x));
     let dropped = if has_dropout { dropout(k, x) } else { x };
-    let matrix = Matrix { from, to: rank, dtype, is_cached: true };
-    let weight = k.adapter_matrix(Part::AdapterA, dtype, [rank, from]);
-    let inner = mm(k, Part::AdapterInner, dropped, weight, matrix);
+    k.leave(dropping, dropped);
+    let is_by_function = product.is_by_function();
+    let factor = |k: &mut Lowering<'_>, module, [part, result]: [Part; 2], x, from, to| {
+        k.enter_declared(module, x);
+        let weight = k.adapter_matrix(part, dtype, [to, from]);
+        let result = if is_by_function {
+            function(k, result, x, weight, None, from, to)
+        } else {
+            mm(k, result, x, weight, Matrix { from, to, dtype, is_cached: true })
+        };
+        k.leave(module, result);
+        result
+    };
+    let inner = factor(k, factors[0], [Part::AdapterA, Part::AdapterInner], dropped, from, rank);
     // An argument stays until the call is over, which may have cast it.
     k.hold_until(dropped, inner);
-    let weight = k.adapter_matrix(Part::AdapterB, dtype, [to, rank]);
-    let outer = mm(k, Part::AdapterOuter, inner, weight, Matrix { from: rank, to, ..matrix });
+    let outer = factor(k, factors[1], [Part::AdapterB, Part::AdapterOuter], inner, rank, to);
     // `* scaling`, a number: nothing is read again.
     let scaled = k.scale(Part::AdapterScaled, outer);
-    if !is_quantized {
+    let result = if is_quantized {
+        let scaled = if is_cast { k.cast(Part::ResultCast, scaled, asked) } else { scaled };
+        k.hold(scaled);
+        k.hold(base);
+        k.add(Part::AdapterSum, base, scaled)
+    } else {
         let sum = k.add(Part::AdapterSum, base, scaled);
-        return k.cast(Part::ResultCast, sum, asked);
-    }
-    let scaled = if is_cast { k.cast(Part::ResultCast, scaled, asked) } else { scaled };
-    k.hold(scaled);
-    k.hold(base);
-    k.add(Part::AdapterSum, base, scaled)
+        k.cast(Part::ResultCast, sum, asked)
+    };
+    k.leave(whole, result);
+    result
 }
 
 /// `native_dropout`: a mask of a byte an element, and a copy.

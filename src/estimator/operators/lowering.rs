@@ -1,6 +1,9 @@
 //! A block on its way from operators to kernels.
 
-use super::kernel::{Added, Aside, Conversion, Derivative, Effect, Kernel, Operand, Program, Reads, Slot, Weight};
+use super::kernel::{
+    Added, Aside, Border, Conversion, Crossing, Derivative, Effect, Kernel, Module, ModuleKind, Operand, Program,
+    Reads, Slot, Weight,
+};
 use super::size::{Held, Size};
 use super::tensor::{Form, Part, Place, Registry, Tensor, TensorId};
 use super::{Application, Value};
@@ -58,9 +61,16 @@ impl<'r> Lowering<'r> {
         (self.place, self.source, self.is_trained) = (*place, operator.source(), *is_trained);
         let (first, own) = (self.program.kernels.len(), self.forms.len());
         self.held.clear();
+        let module = operator.is_module().then(|| {
+            let given = operator.inputs().first().map(|&x| self.slot(x));
+            self.enter(ModuleKind::Plain, given)
+        });
         let mut results = operator.lower(self);
         if *is_leaf {
             results.iter_mut().for_each(|result| *result = self.view(*result, self.form(*result)).leaf().put());
+        }
+        if let (Some(module), Some(&result)) = (module, results.first()) {
+            self.leave(module, result);
         }
         let kernels = &mut self.program.kernels[first..];
         kernels.iter_mut().for_each(|kernel| kernel.is_saved = *is_saved);
@@ -99,9 +109,68 @@ impl<'r> Lowering<'r> {
             }
         }
         self.program.weights = order.iter().map(|&weight| self.program.weights[weight].clone()).collect();
+        self.own_weights();
         self.program.slots = self.forms.len();
         self.program.results = results.iter().map(|&value| self.slot(value)).collect();
         self.program
+    }
+
+    /// Gives each module the weights that kernels in it have, but not in modules within.
+    fn own_weights(&mut self) {
+        let Program { kernels, modules, borders, .. } = &mut self.program;
+        let (mut rest, mut open) = (borders.iter().peekable(), Vec::new());
+        for (position, kernel) in kernels.iter().enumerate() {
+            while let Some(border) = rest.next_if(|border| border.at <= position) {
+                match border.crossing {
+                    Crossing::Enter(module) => open.push(module),
+                    Crossing::Leave(module) => open.retain(|other| *other != module),
+                    Crossing::Read(..) | Crossing::LeaveModel => {}
+                }
+            }
+            let Some(module) = open.last().and_then(|&module| modules.get_mut(module)) else { continue };
+            for (_, weight) in kernel.weights() {
+                if !module.weights.contains(&weight) {
+                    module.weights.push(weight);
+                }
+            }
+        }
+    }
+
+    /// Declares a module; its number.
+    pub fn module(&mut self, kind: ModuleKind) -> usize {
+        self.program.modules.push(Module { kind, weights: Vec::new() });
+        self.program.modules.len() - 1
+    }
+
+    /// Enters a module, which is given a value first; its number.
+    pub fn enter(&mut self, kind: ModuleKind, given: Option<Slot>) -> usize {
+        let module = self.module(kind);
+        self.border(Crossing::Enter(module), given);
+        module
+    }
+
+    /// Enters a module that was declared.
+    pub fn enter_declared(&mut self, module: usize, given: Slot) {
+        self.border(Crossing::Enter(module), Some(given));
+    }
+
+    /// A module asks for a weight of another.
+    pub fn read(&mut self, module: usize, other: usize) {
+        self.border(Crossing::Read(module, other), None);
+    }
+
+    /// Leaves it, with what it puts out.
+    pub fn leave(&mut self, module: usize, result: Slot) {
+        self.border(Crossing::Leave(module), Some(result));
+    }
+
+    /// Leaves the module that has embedding, layers and final norm.
+    pub fn leave_model(&mut self, result: Slot) {
+        self.border(Crossing::LeaveModel, Some(result));
+    }
+
+    fn border(&mut self, crossing: Crossing, value: Option<Slot>) {
+        self.program.borders.push(Border { at: self.program.kernels.len(), crossing, value });
     }
 
     /// The slot of a value of the block.
@@ -262,6 +331,7 @@ impl<'r> Lowering<'r> {
             asides: Vec::new(),
             asides_ahead: 0,
             brief: None,
+            keeps_behind: false,
             derivatives: Vec::new(),
             is_joint: false,
             drops: Vec::new(),
@@ -334,6 +404,12 @@ impl Call<'_, '_> {
     /// Takes a workspace for the call.
     pub fn brief(mut self, size: Size) -> Self {
         self.kernel.brief = Some(self.lowering.tensor(Part::Workspace, size));
+        self
+    }
+
+    /// Keeps what derivatives read when it has run.
+    pub fn keeping_behind(mut self) -> Self {
+        self.kernel.keeps_behind = true;
         self
     }
 

@@ -26,8 +26,8 @@ pub use application::Application;
 pub use attention::Masking;
 pub use experts::{Routing, Stack};
 pub use kernel::{
-    ASIDES, Added, Checkpoint, Conversion, Effect, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot,
-    Weight,
+    ASIDES, Added, Checkpoint, Conversion, Crossing, Effect, Kernel, ModuleKind, NOTHING, OPERANDS, OUTPUT, Operand,
+    Program, Reads, Slot, Weight,
 };
 pub use linear::{Adapter, Product};
 pub use lowering::{Lowering, Types};
@@ -252,6 +252,18 @@ pub struct HeadLayout {
 }
 
 impl Operator {
+    /// Whether it is a module of its own in classes like Llama's; an adapted layer is several.
+    pub const fn is_module(&self) -> bool {
+        matches!(
+            self,
+            Self::Embedding { .. }
+                | Self::RotaryTable { .. }
+                | Self::RmsNorm { .. }
+                | Self::Linear { .. }
+                | Self::Silu { .. }
+        )
+    }
+
     /// Where its rule comes from.
     pub const fn source(&self) -> &'static str {
         match self {

@@ -252,10 +252,12 @@ names! {
         BucketIndices "which gradient is in which bucket",
         MasterWeight "weights in fp32 that are updated",
         PartitionGradients "gradients that the device updates with",
+        AveragedGradients "gradients of all micro-batches that the device updates with",
         JoinedGradients "gradients that the device updates with, joined",
         GradientInFp64 "gradient in fp64",
         EndPadding "padding behind the last gradient",
         Clipping "check and norm of gradients",
+        Overflow "check of gradients for an overflow",
     }
 }
 
@@ -355,6 +357,7 @@ impl Tensor {
                 | Part::Bucket
                 | Part::BucketIndices
                 | Part::PartitionGradients
+                | Part::AveragedGradients
                 | Part::EndPadding,
             ) => Kind::Gradients,
             (
@@ -388,7 +391,8 @@ impl Tensor {
                 | Part::UpdateNegated
                 | Part::JoinedGradients
                 | Part::GradientInFp64
-                | Part::Clipping,
+                | Part::Clipping
+                | Part::Overflow,
             ) => Kind::Temporary,
             (_, Part::Ids | Part::Mask | Part::Counted) | (Place::Edges, _) => Kind::Batch,
             (
@@ -425,9 +429,11 @@ impl Tensor {
             | Part::FlatGradient
             | Part::PaddingGradient
             | Part::WeightGradientSum => Stream::Gather,
-            Part::ReduceOutput | Part::ReduceOutputCast | Part::FlatGradientCast | Part::PartitionGradients => {
-                Stream::Reduce
-            }
+            Part::ReduceOutput
+            | Part::ReduceOutputCast
+            | Part::FlatGradientCast
+            | Part::PartitionGradients
+            | Part::Overflow => Stream::Reduce,
             _ => Stream::Model,
         }
     }

@@ -17,6 +17,8 @@ pub enum Scope {
     Root,
     /// One of a block: its stage, and its place there.
     Block(usize, usize),
+    /// A module, by its number among all of the network.
+    Module(usize),
 }
 
 /// Of what an act is.
@@ -41,6 +43,7 @@ impl Play<'_> {
             _ if !name.is_of_unit() => &mut self.names,
             Scope::Root => &mut self.root_names,
             Scope::Block(stage, place) => &mut self.unit_names[stage][place],
+            Scope::Module(module) => &mut self.module_names[module],
         };
         &mut names[name as usize]
     }
@@ -117,6 +120,19 @@ impl Play<'_> {
                 self.tape.release_all(&whole);
             }
             Act::DropGradient(number) => self.tape.zero_gradient(number),
+            Act::Value(number, tensor) => {
+                let storage = self.tape.allocate(tensor);
+                self.tape.set_value(number, Some(storage));
+            }
+            Act::DropValue(number) => self.tape.set_value(number, None),
+            Act::Numbered(number, tensor) => {
+                let storage = self.tape.allocate(tensor);
+                self.numbered.insert(number, storage);
+            }
+            Act::DropNumbered(number) => {
+                self.numbered.remove(&number).into_iter().for_each(|storage| self.tape.release(storage));
+            }
+            Act::EmptyCache => self.tape.empty_cache(),
             Act::Workspace(tensor) => self.tape.take_workspace(tensor),
             Act::EndWorkspace(before) => self.tape.drop_workspace(before),
         }

@@ -28,12 +28,27 @@ impl<'p> Tape<'p> {
     /// Runs backward to the next stop, or to the end. Gradients of weights come before all other nodes
     /// (`AccumulateGrad` has the highest `sequence_nr`).
     pub fn run_backward(&mut self) -> Option<Stop> {
+        if let Some(entry) = self.called.take()
+            && let Some(gradient) = entry.gradients[0]
+        {
+            let tensor = self.storages[gradient.storage.index()].0;
+            self.deliver(entry.inputs[0], gradient, tensor);
+        }
         loop {
+            if let Some(stop) = self.run_second() {
+                return Some(stop);
+            }
             if let Some(weight) = self.complete.as_mut().and_then(Vec::pop) {
                 return Some(Stop::Gradient(weight));
             }
             let entry = self.graph.entries.pop()?;
-            match (entry.work, entry.gradients.iter().any(Option::is_some)) {
+            let is_asked = entry.gradients.iter().any(Option::is_some);
+            if let Some(frame) = entry.frame.filter(|&frame| is_asked && !self.graph.frames[frame].is_redeemed) {
+                self.graph.entries.push(entry);
+                self.redeem(frame);
+                continue;
+            }
+            match (entry.work, is_asked) {
                 (Work::Edge(event), _) => {
                     self.times = if let Event::Repeat(times) = event { times } else { 1 };
                     self.events.push(event);
@@ -48,7 +63,12 @@ impl<'p> Tape<'p> {
                     }
                     entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
                 }
-                (Work::Call(call), _) => return Some(Stop::Call(call)),
+                // A node that hands a gradient on is not run without one.
+                (Work::Call(_), false) if entry.inputs[0].is_some() => {}
+                (Work::Call(call), _) => {
+                    self.called = Some(entry);
+                    return Some(Stop::Call(call));
+                }
                 (Work::Kernel(instance, position, needed), true) => {
                     self.differentiate(instance, position, needed, &entry);
                 }
@@ -95,11 +115,6 @@ impl<'p> Tape<'p> {
     /// needed any more.
     fn differentiate(&mut self, instance: &'p Instance<'p>, position: usize, needed: Reads, entry: &Entry<'p>) {
         let kernel = &instance.program.kernels[position];
-        entry
-            .frame
-            .filter(|&frame| !self.graph.frames[frame].is_redeemed)
-            .into_iter()
-            .for_each(|frame| self.redeem(frame));
         let incoming = entry.gradients.iter().flatten().next().copied();
         let mut made = self.compute(kernel, needed, incoming);
         // What was computed with the rest and nobody asked for.

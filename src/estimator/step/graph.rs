@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::event::{Event, Storage};
-use crate::estimator::operators::{OPERANDS, Program, Reads};
+use crate::estimator::operators::{Crossing, OPERANDS, Program, Reads, Slot};
 
 /// A node by its place in the graph.
 pub type Node = u32;
@@ -91,6 +91,41 @@ pub enum Stop {
     Call(Call),
     /// The gradient of the weight of a number is complete.
     Gradient(usize),
+    /// A block that runs a second time, by the name that whoever plays gave it, enters or leaves a module.
+    Crossing(usize, Crossing),
+}
+
+/// A block that runs forward.
+pub struct Pass<'p> {
+    pub instance: &'p Instance<'p>,
+    pub slots: Vec<Value>,
+    /// How many values it was given.
+    pub given: usize,
+    /// How many kernels have run.
+    pub done: usize,
+    /// How many borders of modules it has passed.
+    pub passed: usize,
+    /// Values that modules were given which are not left.
+    pub given_to: Vec<Given>,
+}
+
+/// A value that a module is given.
+pub struct Given {
+    /// The number of the module.
+    pub module: usize,
+    /// The value.
+    pub slot: Slot,
+    /// Where its gradient goes outside of the module.
+    pub outside: Option<(Node, u8)>,
+}
+
+/// A block that runs a second time.
+pub struct Second<'p> {
+    pub pass: Pass<'p>,
+    /// The checkpoint that asked for it.
+    pub frame: usize,
+    /// Autocast's copies of the pass within which it runs.
+    pub copies: Vec<Repeated>,
 }
 
 /// Outputs of a node at most.
@@ -113,6 +148,8 @@ pub struct Entry<'p> {
 pub struct Frame<'p> {
     pub instance: &'p Instance<'p>,
     pub arguments: Vec<Value>,
+    /// What whoever plays calls the block.
+    pub name: usize,
     /// The last kernel that keeps anything: the second pass stops there.
     pub last: usize,
     /// What it has saved, in the order in which kernels made it.

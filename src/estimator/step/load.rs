@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use super::event::{Moment, Storage};
+use super::graph::Instance;
 use super::play::Play;
 use super::score::{Own, Played, Score, Stage};
 use super::tape::KeptWorkspace;
-use crate::estimator::engines::{Act, DataParallel, Hook, Name, Piece, Told, Zero};
-use crate::estimator::operators::{Added, Registry, Size, Tensor, TensorId};
+use crate::estimator::engines::{Act, DataParallel, Hook, Name, Parameter, Piece, Told, Zero};
+use crate::estimator::operators::{Added, Place, Registry, Size, Tensor, TensorId};
 use crate::estimator::units::{DType, Widths};
 
 /// A tensor as DDP is told of it.
@@ -36,6 +37,11 @@ impl<'p> Play<'p> {
             if self.buffers.is_empty() {
                 self.buffers = buffers.into_iter().zip(tensors.cast.iter().copied()).collect();
             }
+        }
+        if let Some(network) = networks.first()
+            && self.score.plan.data_parallel.casts_all()
+        {
+            self.cast_all(network);
         }
         self.flatten();
         self.each_unit(Hook::Wrap);
@@ -83,11 +89,30 @@ impl<'p> Play<'p> {
 
     /// Engines take their last turn before the first forward pass of all: buffers get another type, and units their own.
     pub fn begin(&mut self) {
+        self.cast_buffers();
+        self.each_unit(Hook::FirstForward);
+    }
+
+    fn cast_buffers(&mut self) {
         for (buffer, cast) in std::mem::take(&mut self.buffers) {
             self.tape.allocate(cast);
             self.tape.release(buffer);
         }
-        self.each_unit(Hook::FirstForward);
+    }
+
+    /// Weights and buffers are cast one after another, as modules have them (`Module._apply` in torch/nn/modules/module.py).
+    /// Buffers stand before a head.
+    fn cast_all(&mut self, network: &'p Played<'p>) {
+        self.each_weight_of(network, |play, Own { weight, number, .. }| {
+            if weight.place == Place::Head {
+                play.cast_buffers();
+            }
+            let cast = weight.values.iter().map(|&tensor| play.tape.allocate(tensor)).collect::<Vec<_>>();
+            let cast = cast.into_iter().map(|storage| play.tape.repeated(storage)).collect();
+            let before = std::mem::replace(&mut play.whole[number], cast);
+            play.tape.release_all(&before);
+        });
+        self.cast_buffers();
     }
 
     /// Has threads keep the workspaces of libraries. In a steady step they have taken those that they ever take.
@@ -184,21 +209,49 @@ impl<'p> Play<'p> {
         });
     }
 
-    /// Divides what is trained among devices, where the engine has it in flat tensors.
+    /// Divides what is trained among devices, where the engine has it in tensors of its own.
     fn divide(&mut self) {
+        self.number_modules();
         let DataParallel::DeepSpeed(deepspeed) = self.score.plan.data_parallel else { return };
-        let mut trained = Vec::new();
+        let mut weights: Vec<Parameter> = Vec::new();
         let widths = self.score.plan.widths();
         self.each_weight(|_, Own { weight, number, .. }| {
-            if weight.is_trained {
-                trained.push((number, weight.form.shape.elements(&widths)));
-            }
+            let (place, is_trained) = (weight.place, weight.is_trained);
+            let elements = weight.form.shape.elements(&widths);
+            // An adapter stands behind the weight beside which it is.
+            let beside = weights.iter().rposition(|other| other.place == place).filter(|_| weight.added.is_some());
+            let at = beside.map_or(weights.len(), |beside| beside + 1);
+            weights.insert(at, Parameter { number, place, elements, is_trained });
         });
-        let zero = Zero::new(deepspeed, trained);
+        let zero = Zero::new(deepspeed, weights, self.module_weights());
         let masters = zero.masters(&mut self.registry);
         let updates =
             masters.iter().map(|master| self.score.plan.optimizer.update(master, &mut self.registry)).collect();
         self.flat = Some((zero, updates));
+    }
+
+    /// Gives modules numbers: those around all blocks first.
+    fn number_modules(&mut self) {
+        let mut next = self.score.plan.data_parallel.outer_modules();
+        let mut first = |instance: &Instance<'_>| {
+            let first = next;
+            next += instance.program.modules.len();
+            first
+        };
+        let of_stage = |stage: &Stage<'_>| stage.instances.iter().map(&mut first).collect::<Vec<_>>();
+        self.first_modules = self.divided().iter().map(of_stage).collect();
+    }
+
+    /// The numbers of the weights that are each module's own.
+    fn module_weights(&self) -> Vec<Vec<usize>> {
+        let instances = self.divided().iter().flat_map(|stage| &stage.instances);
+        let of = |instance: &Instance<'_>| {
+            let number = |weight: &usize| instance.weights[*weight];
+            let modules = instance.program.modules.iter();
+            modules.map(|module| module.weights.iter().map(number).collect()).collect::<Vec<Vec<_>>>()
+        };
+        let outer = vec![Vec::new(); self.score.plan.data_parallel.outer_modules()];
+        outer.into_iter().chain(instances.flat_map(of)).collect()
     }
 
     /// The engine puts what is trained into a flat tensor.

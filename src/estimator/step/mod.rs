@@ -6,6 +6,7 @@ mod event;
 mod forward;
 mod graph;
 mod load;
+mod modules;
 mod norm;
 mod passes;
 mod pipeline;
@@ -84,9 +85,12 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let mut rank = plan.pipeline.map(|pipeline| Rank::new(pipeline, plan, &mut registry));
     let mut play = Play::new(&score, registry);
     play.load_model();
-    play.prepare(steps == Steps::Steady);
+    // The first step of an engine that learns the order of modules is not like the others.
+    let is_steady = steps == Steps::Steady && !plan.data_parallel.learns_modules();
+    play.prepare(is_steady);
     match steps {
-        Steps::Steady => play.step(&mut rank, true),
+        Steps::Steady if is_steady => play.step(&mut rank, true),
+        Steps::Steady => (0..2).for_each(|number| play.step(&mut rank, number > 0)),
         Steps::First(count) => (0..count).for_each(|number| {
             play.step(&mut rank, number > 0);
         }),

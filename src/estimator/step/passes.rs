@@ -177,6 +177,7 @@ impl<'p> Play<'p> {
         self.tape.mark(if is_recorded { Moment::Forward } else { Moment::Score });
         if has_hooks {
             self.before_forward();
+            self.enter_outer();
         }
         let begun = self.run_end(first, has_hooks.then_some(0), given);
         let (shared, names) = begun[1..].split_at(network.model.shared);
@@ -192,11 +193,9 @@ impl<'p> Play<'p> {
                     self.hook_on_the_way_back(scope, Hook::AfterBackward);
                 }
                 let arguments = [&[x], shared].concat();
-                let results = if is_recorded && instance.program.checkpoint.is_some() {
-                    self.tape.checkpoint(instance, &arguments)
-                } else {
-                    self.tape.run(instance, &arguments)
-                };
+                let is_recomputed = is_recorded && instance.program.checkpoint.is_some();
+                let block = has_hooks.then_some((1 + place, unit));
+                let results = self.run_block(block, instance, &arguments, is_recomputed);
                 kept.drain(..).for_each(|before| self.tape.release(before.storage));
                 self.tape.release(x.storage);
                 kept.extend(results.iter().skip(1));
@@ -216,6 +215,7 @@ impl<'p> Play<'p> {
         let results = self.run_end(last, has_hooks.then_some(network.stages.len() - 1), &arguments);
         self.tape.end_autocast();
         if has_hooks {
+            self.leave_outer(results.first().copied());
             self.hook(Scope::Root, Hook::AfterForward);
             self.hook_on_the_way_back(Scope::Root, Hook::BeforeBackward);
         }
@@ -233,9 +233,15 @@ impl<'p> Play<'p> {
                     self.hook(scope, hook);
                 }
                 Stop::Gradient(number) => self.reduce(number),
+                Stop::Crossing(block, crossing) => {
+                    if let Some(place) = self.blocks.get(block).copied().flatten() {
+                        self.cross(place, crossing, None);
+                    }
+                }
             }
         }
         self.calls.clear();
+        self.blocks.clear();
     }
 
     /// Runs the first or the last block forward, which has a place among those that engines divide, or none. Its unit, where it
@@ -243,7 +249,7 @@ impl<'p> Play<'p> {
     fn run_end(&mut self, stage: &'p Stage<'p>, place: Option<usize>, arguments: &[Value]) -> Vec<Value> {
         let instance = &stage.instances[0];
         let Some(place) = place.filter(|_| !stage.units.is_empty()) else {
-            return self.tape.run(instance, arguments);
+            return self.run_block(place.map(|place| (place, 0)), instance, arguments, false);
         };
         let scope = Scope::Block(place, 0);
         let (middle, end) = (instance.program.end_of_weights(), instance.program.kernels.len());

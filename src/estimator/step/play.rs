@@ -1,12 +1,15 @@
 //! A play under way: what it holds, and how it goes through weights and the hooks of engines.
 
+use std::collections::HashMap;
+
 use super::acts::{NO_NAMES, Names, Of, Scope};
 use super::event::{Event, Storage};
 use super::graph::{Call, Instance, Repeated};
+use super::modules::BlockPlace;
 use super::passes::Held;
 use super::score::{Own, Played, Score, Stage, owned};
 use super::tape::Tape;
-use crate::estimator::engines::{Hook, Update, Zero};
+use crate::estimator::engines::{Hook, ModuleHook, Update, Zero};
 use crate::estimator::operators::{Registry, TensorId};
 
 /// The number of the trained network's first weight, the token embedding's matrix.
@@ -28,6 +31,14 @@ pub struct Play<'p> {
     pub unit_names: Vec<Vec<Names>>,
     /// The same of the first and the last block.
     pub root_names: Names,
+    /// The same of modules.
+    pub module_names: Vec<Names>,
+    /// The number of the first module of each block that engines divide, by its stage and its place there.
+    pub first_modules: Vec<Vec<usize>>,
+    /// The blocks that are recomputed, by the names that the tape knows.
+    pub blocks: Vec<Option<BlockPlace>>,
+    /// Tensors to which an engine gave numbers.
+    pub numbered: HashMap<usize, Storage>,
     /// DeepSpeed's optimizer, and what the one that it wraps does with each of the weights that it has in fp32.
     pub flat: Option<(Zero, Vec<Update>)>,
     /// Tensors by their numbers, of which an engine makes more as it goes.
@@ -74,6 +85,10 @@ impl<'p> Play<'p> {
             names: NO_NAMES,
             unit_names: units.iter().map(|stage| vec![NO_NAMES; stage.units.len()]).collect(),
             root_names: NO_NAMES,
+            module_names: Vec::new(),
+            first_modules: Vec::new(),
+            blocks: Vec::new(),
+            numbered: HashMap::new(),
             whole: vec![Vec::new(); score.count],
             listed: Vec::new(),
             renewed: vec![None; score.count],
@@ -189,6 +204,11 @@ impl<'p> Play<'p> {
         let unit = match scope {
             Scope::Root => &self.score.root,
             Scope::Block(stage, place) => &self.divided()[stage].units[place],
+            Scope::Module(module) => {
+                let is_before = hook == Hook::BeforeBackward;
+                let hook = if is_before { ModuleHook::BeforeBackward } else { ModuleHook::AfterBackward };
+                return self.at_module(module, hook);
+            }
         };
         unit.at(hook).iter().for_each(|&act| self.act(act, Of { scope, number: EMBEDDING, has_states: false }));
     }
@@ -196,9 +216,15 @@ impl<'p> Play<'p> {
     /// Has a hook of a unit happen when the backward pass comes by here.
     pub fn hook_on_the_way_back(&mut self, scope: Scope, hook: Hook) {
         if self.is_sharded() {
-            self.tape.call_on_the_way_back(Call(self.calls.len()));
-            self.calls.push((scope, hook));
+            let call = self.call_for(scope, hook);
+            self.tape.call_on_the_way_back(call);
         }
+    }
+
+    /// A call of a hook on the way back.
+    pub fn call_for(&mut self, scope: Scope, hook: Hook) -> Call {
+        self.calls.push((scope, hook));
+        Call(self.calls.len() - 1)
     }
 
     /// The weights of a unit by their numbers.
@@ -210,6 +236,7 @@ impl<'p> Play<'p> {
                 let without_unit = self.divided().iter().filter(|stage| stage.units.is_empty());
                 without_unit.flat_map(|stage| stage.instances.iter().flat_map(of)).collect()
             }
+            Scope::Module(_) => Vec::new(),
         }
     }
 

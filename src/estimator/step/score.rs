@@ -6,7 +6,7 @@ use super::norm::{Norm, norm};
 use crate::estimator::engines::{HeldPart, Local, Network, Plan, Round, Unit, UnitPlace, Update};
 use crate::estimator::models::{Block, Model};
 use crate::estimator::operators::{
-    CUBLAS, CUBLASLT, Form, Owner, Part, Place, Program, Registry, Size, Tensor, TensorId, Types, Weight,
+    CUBLAS, CUBLASLT, Crossing, Form, Owner, Part, Place, Program, Registry, Size, Tensor, TensorId, Types, Weight,
 };
 use crate::estimator::units::{DType, Shape};
 
@@ -237,6 +237,11 @@ impl Programs {
         let lower = |block: &Block, registry: &mut Registry| {
             let mut program = block.lower(registry, *types);
             plan.data_parallel.prepare(&mut program.weights, registry);
+            let kind = |module: usize| program.modules.get(module).map(|module| module.kind);
+            program.borders.retain(|border| match border.crossing {
+                Crossing::Enter(module) | Crossing::Leave(module) => plan.data_parallel.is_told_of(kind(module)),
+                Crossing::Read(..) | Crossing::LeaveModel => plan.data_parallel.is_told_of(None),
+            });
             program
         };
         let mut layer = |block: &Block| {

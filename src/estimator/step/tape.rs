@@ -5,12 +5,14 @@
 //! are two stacks. It asks no size: what has no bytes at some widths is an event all the same, which counters leave out.
 
 use super::event::{Event, Moment, Storage};
-use super::graph::{Call, Entry, Gradient, Graph, Mode, Node, RESULTS, Repeated, Value, Work};
+use super::graph::{Call, Entry, Gradient, Graph, Mode, Node, RESULTS, Repeated, Second, Value, Work};
 use crate::estimator::operators::{Effect, OPERANDS, TensorId};
 
-/// What a weight has of gradients.
+/// What a weight has.
 #[derive(Clone, Copy, Default)]
-pub struct WeightGradient {
+pub struct WeightState {
+    /// Its values, where an engine gives and takes them.
+    pub value: Option<Storage>,
     /// Its gradient (`.grad`).
     pub whole: Option<Gradient>,
     /// What has come in the present backward pass and waits for the rest (`InputBuffer`).
@@ -29,7 +31,7 @@ pub struct KeptWorkspace {
 /// A tape that is being played.
 pub struct Tape<'p> {
     pub events: Vec<Event>,
-    pub weights: Vec<WeightGradient>,
+    pub weights: Vec<WeightState>,
     /// The tensor of each storage, and how many hold it.
     pub storages: Vec<(TensorId, u32)>,
     /// The graph that is at work.
@@ -37,6 +39,10 @@ pub struct Tape<'p> {
     /// Whether nodes are made (`torch.is_grad_enabled`).
     pub is_recording: bool,
     pub mode: Mode,
+    /// The node that has stopped the backward pass for a call.
+    pub called: Option<Entry<'p>>,
+    /// The block that runs a second time.
+    pub second: Option<Second<'p>>,
     /// Autocast's copies of weights.
     pub copies: Vec<Repeated>,
     /// How often comes what is played now.
@@ -61,11 +67,13 @@ impl<'p> Tape<'p> {
     pub fn new(weights: usize) -> Self {
         Self {
             events: Vec::new(),
-            weights: vec![WeightGradient::default(); weights],
+            weights: vec![WeightState::default(); weights],
             storages: Vec::new(),
             graph: Graph::default(),
             is_recording: true,
             mode: Mode::Keep,
+            called: None,
+            second: None,
             copies: Vec::new(),
             times: 1,
             workspaces: Vec::new(),
@@ -114,6 +122,12 @@ impl<'p> Tape<'p> {
         if *count == 0 {
             self.events.push(Event::Free(*tensor, storage));
         }
+    }
+
+    /// Gives a weight other values, or none; what it had goes.
+    pub fn set_value(&mut self, weight: usize, value: Option<Storage>) {
+        let before = std::mem::replace(&mut self.weights[weight].value, value);
+        before.into_iter().for_each(|storage| self.release(storage));
     }
 
     /// Has each thread keep workspaces that it has taken once; `taken` says which it has taken already, forward and backward.

@@ -24,9 +24,19 @@ impl Play<'_> {
         let registry = &mut self.registry;
         let acts = if only_states { zero.state(registry) } else { zero.before_update(registry) };
         self.acts(&acts, has_states);
-        self.update_masters(&updates, has_states, only_states);
+        for (group, masters) in zero.groups(updates.len()).into_iter().enumerate() {
+            if !only_states {
+                let acts = zero.before_group(group, &mut self.registry);
+                self.acts(&acts, has_states);
+            }
+            self.update_masters(&updates[masters], has_states, only_states);
+            if !only_states {
+                self.acts(&zero.after_group(), has_states);
+            }
+        }
         if !only_states {
-            self.acts(&zero.after_update(), has_states);
+            let acts = zero.after_update(&mut self.registry);
+            self.acts(&acts, has_states);
         }
         self.flat = Some((zero, updates));
     }

@@ -6,14 +6,14 @@ mod fsdp1;
 mod fsdp2;
 
 pub use ddp::{Ddp, Piece, Told};
-pub use deepspeed::{DeepSpeed, Divided, Zero};
+pub use deepspeed::{DeepSpeed, Divided, ModuleHook, Parameter, Zero};
 pub use fsdp1::Fsdp1;
 pub use fsdp2::Fsdp2;
 
 use super::acts::Unit;
 use crate::estimator::choice::{Adapter, Engine, GradientType, Optimizer, Precision, ZeroStage};
 use crate::estimator::models::NotCounted;
-use crate::estimator::operators::{Registry, Weight};
+use crate::estimator::operators::{ModuleKind, Registry, Weight};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::units::{DType, Widths};
 
@@ -89,7 +89,7 @@ impl DataParallel {
         }
     }
 
-    /// Stages 0, 1 and 2 of DeepSpeed.
+    /// DeepSpeed's ZeRO.
     fn of_deepspeed(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
         let Scenario { recipe, cluster, .. } = scenario;
         let accumulated = match recipe.gradients {
@@ -100,6 +100,7 @@ impl DataParallel {
             ZeroStage::Stage0 if accumulated == DType::Half => Divided::Nothing,
             ZeroStage::Stage1 if accumulated == DType::Half => Divided::Optimizer,
             ZeroStage::Stage2 => Divided::Gradients,
+            ZeroStage::Stage3 if accumulated == DType::Half => Divided::Weights,
             _ => return Err(NotCounted::SeveralGpus),
         };
         if cluster.gpus == 1 || unsaid.device >= cluster.gpus {
@@ -117,6 +118,8 @@ impl DataParallel {
             bucket: u64::from(cluster.reduce_bucket).saturating_mul(1_000_000),
             divided,
             accumulated,
+            has_adapters: recipe.adapter != Adapter::None,
+            is_fp16: recipe.precision == Precision::Fp16,
         }))
     }
 
@@ -160,10 +163,16 @@ impl DataParallel {
         }
     }
 
+    /// Whether all weights and buffers are cast before it takes them.
+    pub const fn casts_all(self) -> bool {
+        matches!(self, Self::DeepSpeed(DeepSpeed { is_fp16: true, .. }))
+    }
+
     /// The type to which buffers of the model are cast, where they are.
     pub fn buffers(self) -> Option<DType> {
         match self {
             Self::Fsdp1(fsdp) if fsdp.is_mixed() => Some(fsdp.gathered),
+            Self::DeepSpeed(DeepSpeed { is_fp16: true, .. }) => Some(DType::Half),
             _ => None,
         }
     }
@@ -175,6 +184,25 @@ impl DataParallel {
             Self::Alone | Self::Ddp(_) | Self::Fsdp1(_) | Self::Fsdp2(_) => 0,
             Self::DeepSpeed(DeepSpeed { divided: Divided::Nothing, .. }) => 1,
             Self::DeepSpeed(_) => 2,
+        }
+    }
+
+    /// Whether it does something at a module of a kind, or where it is left that has embedding, layers and final norm.
+    pub fn is_told_of(self, _kind: Option<ModuleKind>) -> bool {
+        self.learns_modules()
+    }
+
+    /// Whether it learns in the first step in what order modules come.
+    pub const fn learns_modules(self) -> bool {
+        matches!(self, Self::DeepSpeed(DeepSpeed { divided: Divided::Weights, .. }))
+    }
+
+    /// Modules around all blocks: the one with the head, and the one with embedding, layers and final norm. peft puts two around
+    /// them (`PeftModelForCausalLM` and `LoraModel`, 0.21.2).
+    pub const fn outer_modules(self) -> usize {
+        match self {
+            Self::DeepSpeed(DeepSpeed { divided: Divided::Weights, has_adapters, .. }) => 2 + 2 * has_adapters as usize,
+            _ => 0,
         }
     }
 

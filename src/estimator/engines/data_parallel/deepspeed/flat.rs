@@ -1,46 +1,18 @@
-//! DeepSpeed's engine with ZeRO stages 0, 1 and 2 (deepspeed 0.19.8). In stages 1 and 2 (runtime/zero/stage_1_and_2.py, with
-//! `overlap_comm` and `contiguous_gradients`) weights lie in one flat tensor, gradients are copied into buckets as they come,
-//! and each device updates one part of the flat tensor in fp32. In stage 0 (runtime/fp16/unfused_optimizer.py, which any
-//! optimizer but DeepSpeed's own gets) each device has a copy of every weight in fp32.
+//! ZeRO stages 0, 1 and 2 of DeepSpeed. In stages 1 and 2 (runtime/zero/stage_1_and_2.py, with `overlap_comm` and
+//! `contiguous_gradients`) weights lie in one flat tensor, gradients are copied into buckets as they come, and each device
+//! updates one part of the flat tensor in fp32. In stage 0 (runtime/fp16/unfused_optimizer.py, which any optimizer but
+//! DeepSpeed's own gets) each device has a copy of every weight in fp32.
 
 use std::collections::HashMap;
 
+use super::small::Small;
+use super::{DeepSpeed, Divided, id, master};
 use crate::estimator::engines::acts::{Act, Name};
-use crate::estimator::operators::{
-    Form, Held, Part, Place, Registry, Size, Tensor, TensorId, Weight, reduction_of_all,
-};
-use crate::estimator::units::{DType, Shape};
-
-const SOURCE: &str = "deepspeed 0.19.8, runtime/zero/stage_1_and_2.py and runtime/fp16/unfused_optimizer.py";
+use crate::estimator::operators::{Part, Registry, Weight};
+use crate::estimator::units::DType;
 
 /// Elements above which gradients are summed over devices in stage 0 (`MEMORY_OPT_ALLREDUCE_SIZE` in runtime/engine.py).
 const REDUCED: u64 = 500_000_000;
-
-/// What is divided among devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Divided {
-    /// Nothing (stage 0).
-    Nothing,
-    /// The optimizer's state (stage 1).
-    Optimizer,
-    /// Gradients as well (stage 2).
-    Gradients,
-}
-
-/// ZeRO of one device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeepSpeed {
-    /// Devices among which the flat tensor is divided.
-    pub devices: u64,
-    /// The number of this device.
-    pub rank: u64,
-    /// Elements of a bucket (`reduce_bucket_size`).
-    pub bucket: u64,
-    /// What is divided.
-    pub divided: Divided,
-    /// In what the device's part of the gradients is added up (`grad_accum_dtype`).
-    pub accumulated: DType,
-}
 
 /// A trained weight in the flat tensor.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +42,7 @@ struct Bucket {
 
 /// The optimizer of a step under way.
 #[derive(Clone, Debug)]
-pub struct Zero {
+pub struct Flat {
     of: DeepSpeed,
     pieces: Vec<Piece>,
     /// The place of each weight among them, by its number.
@@ -85,7 +57,7 @@ pub struct Zero {
     has_sum: bool,
 }
 
-impl Zero {
+impl Flat {
     /// The optimizer of trained weights with their numbers and elements, in the order in which the model declares them.
     pub fn new(of: DeepSpeed, weights: impl IntoIterator<Item = (usize, u64)>) -> Self {
         let mut end = 0_u64;
@@ -115,7 +87,7 @@ impl Zero {
     pub fn masters(&self, registry: &mut Registry) -> Vec<Weight> {
         match self.of.divided {
             Divided::Nothing => self.pieces.iter().map(|piece| master(piece.elements, registry)).collect(),
-            Divided::Optimizer | Divided::Gradients => vec![master(self.part, registry)],
+            _ => vec![master(self.part, registry)],
         }
     }
 
@@ -209,7 +181,7 @@ impl Zero {
         let is_compact = self.is_compact();
         self.has_sum = false;
         let (own, padding) = self.own();
-        let mut small = Small { registry, acts: Vec::new(), open: Vec::new() };
+        let mut small = Small::new(registry);
         // `has_overflow_partitioned_grads_serial`.
         let count = small.take(4);
         for &elements in own.iter().chain((padding > 0).then_some(&padding)) {
@@ -230,9 +202,9 @@ impl Zero {
         let root = small.next(narrow, 4);
         small.mask();
         small.end_all(&norms);
-        let total = small.combine();
+        let total = small.combine(1, 4);
         small.end(root);
-        small.is_invalid();
+        small.is_invalid(4);
         let norm = small.id(4);
         small.acts.push(Act::Name(Name::Norm, norm));
         if is_compact {
@@ -247,16 +219,8 @@ impl Zero {
             flat.into_iter().for_each(|flat| small.end(flat));
             small.acts.push(Act::Drop(Name::Averaged));
         }
-        // `unscale_and_clip_grads`.
-        small.is_invalid();
-        let divided = small.take(4);
-        let raised = small.next(divided, 4);
-        let over = small.next(raised, 4);
-        let clip = small.next(over, 4);
-        let scale = small.take(4);
-        let inverse = [small.take(4), small.take(4)];
-        small.end_all(&inverse);
-        small.end_all(&[scale, clip]);
+        small.is_invalid(4);
+        small.clip(4);
         // It goes with the gradients, when the optimizer is done.
         small.name_last(total)
     }
@@ -269,7 +233,7 @@ impl Zero {
                 [Act::Drop(Name::Single)].into_iter().chain(gradients).collect()
             }
             // `_take_model_step` in runtime/engine.py.
-            Divided::Optimizer | Divided::Gradients => {
+            _ => {
                 vec![Act::Drop(Name::Single), Act::EndWorkspace(0), Act::Same(Name::ToldNorm, Name::Norm)]
             }
         }
@@ -279,7 +243,7 @@ impl Zero {
     pub fn state(&self, registry: &mut Registry) -> Vec<Act> {
         match self.of.divided {
             Divided::Nothing => Vec::new(),
-            Divided::Optimizer | Divided::Gradients => {
+            _ => {
                 vec![Act::Name(Name::Norm, id(registry, Part::Clipping, 4)), Act::Same(Name::ToldNorm, Name::Norm)]
             }
         }
@@ -305,7 +269,7 @@ impl Zero {
     /// `FP16_UnfusedOptimizer.step`: gradients are checked, their norm is taken (`get_weight_norm` in runtime/utils.py), and each is
     /// copied in fp32.
     fn widen(&self, registry: &mut Registry) -> Vec<Act> {
-        let mut small = Small { registry, acts: Vec::new(), open: Vec::new() };
+        let mut small = Small::new(registry);
         for piece in &self.pieces {
             small.has_infinity(piece.elements, 2);
         }
@@ -395,25 +359,6 @@ impl Zero {
     }
 }
 
-/// A weight of so many elements in fp32.
-fn master(elements: u64, registry: &mut Registry) -> Weight {
-    let bytes = elements.saturating_mul(4);
-    let [value, gradient] = [Part::MasterWeight, Part::GradientInFp32].map(|part| id(registry, part, bytes));
-    Weight {
-        place: Place::Optimizer,
-        form: Form::new(DType::Single, Shape::ONE),
-        sides: None,
-        values: vec![value],
-        made: None,
-        packing: Vec::new(),
-        gradient,
-        gradient_sum: gradient,
-        is_trained: true,
-        held: Held::Elements(elements),
-        added: None,
-    }
-}
-
 /// `allreduce_and_scatter`, and `allreduce_no_retain` in runtime/engine.py: slices are copied into one tensor until they have more
 /// elements than `most`; a single one is taken as it is. A slice is a device, elements, and whether they are added in fp32.
 fn sum(slices: &[(u64, u64, bool)], most: u64, part: Part, acts: &mut Vec<Act>, registry: &mut Registry) {
@@ -432,138 +377,5 @@ fn sum(slices: &[(u64, u64, bool)], most: u64, part: Part, acts: &mut Vec<Act>, 
             acts.push(Act::Brief(id(registry, Part::ReduceOutputCast, elements.saturating_mul(4))));
         }
         acts.extend(flat.map(|_| Act::EndWorkspace(0)));
-    }
-}
-
-fn id(registry: &mut Registry, part: Part, bytes: u64) -> TensorId {
-    registry.id(Tensor { place: Place::Optimizer, part, size: Size::Bytes(bytes) }, SOURCE)
-}
-
-/// A small tensor that is there.
-type Open = u32;
-
-/// Small tensors of a step, and when they go.
-struct Small<'r> {
-    registry: &'r mut Registry,
-    acts: Vec<Act>,
-    open: Vec<Open>,
-}
-
-impl Small<'_> {
-    fn id(&mut self, bytes: u64) -> TensorId {
-        id(self.registry, Part::Clipping, bytes)
-    }
-
-    fn workspace(&mut self, tensor: TensorId) -> Open {
-        let open = self.acts.len() as u32;
-        self.acts.push(Act::Workspace(tensor));
-        self.open.push(open);
-        open
-    }
-
-    fn take(&mut self, bytes: u64) -> Open {
-        let tensor = self.id(bytes);
-        self.workspace(tensor)
-    }
-
-    fn end(&mut self, one: Open) {
-        if let Some(place) = self.open.iter().position(|open| *open == one) {
-            self.acts.push(Act::EndWorkspace(self.open.len() - 1 - place));
-            self.open.remove(place);
-        }
-    }
-
-    fn end_all(&mut self, all: &[Open]) {
-        all.iter().for_each(|&one| self.end(one));
-    }
-
-    /// The next tensor takes the place of one.
-    fn next(&mut self, before: Open, bytes: u64) -> Open {
-        let next = self.take(bytes);
-        self.end(before);
-        next
-    }
-
-    /// Acts, at whose end nothing but one tensor is there.
-    fn name_last(mut self, last: Open) -> Vec<Act> {
-        let others: Vec<_> = self.open.iter().copied().filter(|&open| open != last).collect();
-        self.end_all(&others);
-        self.acts
-    }
-
-    /// A number of all elements, with the workspaces of their reduction.
-    fn reduced(&mut self, elements: u64, bytes: u64) -> Open {
-        let result = self.take(bytes);
-        let workspaces = reduction_of_all(elements, bytes).map(|bytes| self.take(bytes));
-        self.end_all(&workspaces);
-        result
-    }
-
-    /// `torch.isfinite` of elements of so many bytes together, each of `bytes`.
-    fn is_finite(&mut self, bytes: u64) -> Open {
-        let absolute = self.take(bytes);
-        let flags = [self.take(1), self.take(1)];
-        let finite = self.take(1);
-        self.end_all(&flags);
-        self.end(absolute);
-        finite
-    }
-
-    /// `has_inf_or_nan` in runtime/utils.py.
-    fn has_infinity(&mut self, elements: u64, bytes: u64) {
-        let finite = [(); 2].map(|()| {
-            let extreme = self.reduced(elements, bytes);
-            let finite = self.is_finite(bytes);
-            self.end(extreme);
-            finite
-        });
-        let both = self.take(1);
-        self.end_all(&finite);
-        let found = self.next(both, 1);
-        self.end(found);
-    }
-
-    /// `torch.linalg.vector_norm` of a copy whose elements have so many bytes.
-    fn norm(&mut self, elements: u64, part: Part, bytes: u64) -> Open {
-        let tensor = id(self.registry, part, elements.saturating_mul(bytes));
-        let wide = self.workspace(tensor);
-        let norm = self.reduced(elements, bytes);
-        self.end(wide);
-        norm
-    }
-
-    /// `mask_nan_or_inf_with_val_inplace`.
-    fn mask(&mut self) {
-        let absolute = self.take(4);
-        let infinite = self.next(absolute, 1);
-        let flags = [infinite, self.take(1), self.take(1), self.take(4)];
-        self.end_all(&flags);
-    }
-
-    /// Whether a norm is no number, or negative.
-    fn is_wrong(&mut self) -> Open {
-        let finite = self.is_finite(4);
-        let infinite = self.next(finite, 1);
-        let negative = self.take(1);
-        let either = self.take(1);
-        self.end_all(&[infinite, negative]);
-        self.next(either, 1)
-    }
-
-    /// `is_invalid_grad_norm`.
-    fn is_invalid(&mut self) {
-        let wrong = self.is_wrong();
-        self.end(wrong);
-    }
-
-    /// `combine_grad_norm_groups`.
-    fn combine(&mut self) -> Open {
-        let stacked = self.take(4);
-        let wrong = self.is_wrong();
-        let combined = self.take(4);
-        let infinite = self.take(4);
-        let total = self.take(4);
-        self.end_all(&[infinite, stacked, wrong, combined]);
-        total
     }
 }
