@@ -18,6 +18,7 @@ DEFAULTS = {
     "rank": 0, "ac": "none", "reshard": "default", "schedule": "1F1B", "pp_microbatch": 1, "impl": "fused", "layers": 0,
 }
 VOCABULARY = 128256
+LAYERS = {"8B": 32, "70B": 80}
 PIPELINE = [("none", 2048), ("op", 4096), ("full", 8192)]
 CASES = [
     # FSDP alone, by recomputation.
@@ -58,7 +59,17 @@ def stage(case):
     if case["pp"] == 1:
         return ""
     place = case["rank"] * case["pp"] // world_of(case)
-    return {0: "first", 1: "second", case["pp"] - 1: "last"}[place]
+    return {0: "first", 1: "second", case["pp"] - 1: "last"}.get(place, "other")
+
+
+def layers_of_ends(case):
+    """Layers of the first rank of a pipeline and of the last. torchtitan counts the embedding and the head as a layer each
+    (`generate_llm_fqn_per_model_part`): 8, 9, 8 and 7 of 32 layers on four ranks."""
+    chunks = 1 if case["schedule"] == "1F1B" else 2
+    stages = case["pp"] * chunks
+    whole, more = divmod((case["layers"] or LAYERS[case["flavor"]]) + 2, stages)
+    of_stages = [whole + (stage < more) for stage in range(stages)]
+    return [sum(of_stages[rank :: case["pp"]]) - 1 for rank in (0, case["pp"] - 1)]
 
 
 def scenario(case):
@@ -81,8 +92,7 @@ def scenario(case):
         asked["layers"] = case["layers"]
     if case["pp"] > 1:
         asked |= {"b": case["pp_microbatch"], "accum": case["batch"] // case["pp_microbatch"] * case["accum"]}
-        # torchtitan counts the embedding and the head as a layer each: 8, 8, 8 and 7 with a first of 8.
-        asked |= {"pp_first": 8, "pp_last": 7}
+        asked |= dict(zip(("pp_first", "pp_last"), layers_of_ends(case)))
         if case["schedule"] != "1F1B":
             asked["vpp"] = 2
     return asked
@@ -127,10 +137,10 @@ def tell_shapes(case, width):
         size = (case["pp_microbatch"], case["seq"] // case["cp"])
 
         def hidden(grad=False):
-            return torch.empty(*size, width, dtype=torch.bfloat16, device=device).requires_grad_(grad)
+            return torch.empty(*size, width, dtype=torch.bfloat16, device="meta").requires_grad_(grad)
 
         first, last = index == 0, index == stages - 1
-        received = torch.zeros(*size, dtype=torch.long, device=device) if first else hidden(True)
+        received = torch.empty(*size, dtype=torch.long, device="meta") if first else hidden(True)
         sent = torch.empty(*size, VOCABULARY, dtype=torch.bfloat16, device="meta") if last else hidden()
         back = (None,) if last else hidden()
         return own(

@@ -110,6 +110,8 @@ pub enum Act {
     Drop(Name),
     /// What a name has goes, but for the last.
     KeepLast(Name),
+    /// Nothing that comes behind it at the hook is done where a name has anything.
+    UnlessNamed(Name),
     /// A workspace that is given back at once.
     Brief(TensorId),
     /// A tensor that goes when all weights had their turn.
@@ -164,6 +166,10 @@ pub enum Hook {
     BeforeBackward,
     /// Its block has run backward.
     AfterBackward,
+    /// All micro-batches have run backward, and gradients were added up on the device until now.
+    Reduce,
+    /// All micro-batches have run forward and backward, and the step has their losses.
+    EndPasses,
     /// The optimizer has updated, and gradients go.
     ZeroGradients,
     /// A step begins.

@@ -161,7 +161,7 @@ impl Plan {
     /// What the training program does around the passes of a step, for what a device holds of its weights.
     pub fn round(&self, weights: impl FnOnce() -> Vec<HeldPart>, registry: &mut Registry) -> Round {
         match self.trainer {
-            Engine::Torchtitan => torchtitan::round(&weights(), self.micro_batches, registry),
+            Engine::Torchtitan => torchtitan::round(&weights(), self.micro_batches, self.pipeline, registry),
             _ => Round::default(),
         }
     }

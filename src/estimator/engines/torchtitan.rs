@@ -1,6 +1,7 @@
 //! torchtitan 0.2.2: what its trainer does around the passes of a step (`Trainer.train_step` in torchtitan/train.py).
 
 use super::acts::{Act, Hook, Name, Round, Unit};
+use super::pipeline::Pipeline;
 use crate::estimator::models::tokens;
 use crate::estimator::operators::{FOREACH_CHUNK, Form, PROCESSORS, Part, Place, Registry, Size, Tensor, TensorId};
 use crate::estimator::units::{D, DType, S};
@@ -14,26 +15,43 @@ pub struct HeldPart {
     pub elements: u64,
     /// The elements of the whole weight.
     pub whole: u64,
-    /// Whether the weight is a matrix.
-    pub is_matrix: bool,
+    /// Whether it is drawn from a truncated normal distribution: a matrix, but that of the embedding.
+    pub is_drawn: bool,
 }
 
 /// What the trainer does with weights of which a device holds so many elements, and so many micro-batches. It moves each
 /// micro-batch to the device, keeps its loss, and clips gradients by their norm, which `foreach_tensor_norm_cuda`
-/// (aten/src/ATen/native/cuda/ForeachReduceOp.cu) takes of all weights at once.
-pub fn round(weights: &[HeldPart], micro_batches: u32, registry: &mut Registry) -> Round {
+/// (aten/src/ATen/native/cuda/ForeachReduceOp.cu) takes of all weights at once. The micro-batches of a pipeline are one to it.
+pub fn round(weights: &[HeldPart], micro_batches: u32, pipeline: Option<Pipeline>, registry: &mut Registry) -> Round {
+    let (micro_batches, parts) = pipeline.map_or((micro_batches, 1), |pipeline| (1, pipeline.micro_batches));
     let build = build(weights, registry);
     let elements = weights.iter().map(|weight| weight.elements).collect::<Vec<_>>();
     let mut of = |place, part, size| registry.id(Tensor { place, part, size }, SOURCE);
     let count = elements.len() as u64;
     let chunks = elements.iter().map(|elements| elements.div_ceil(FOREACH_CHUNK)).fold(0, u64::saturating_add);
-    let [ids, labels] = [Part::Ids, Part::Labels].map(|part| of(Place::Batch, part, Size::Of(tokens())));
+    let given = Form { shape: tokens().shape.by(parts), ..tokens() };
+    let [ids, labels] = [Part::Ids, Part::Labels].map(|part| of(Place::Batch, part, Size::Of(given)));
     let counted = of(Place::Batch, Part::Counted, Size::Bytes(8));
     let losses = of(Place::Loss, Part::Result, Size::Bytes(4 * u64::from(micro_batches)));
+    let losses_of_parts = of(Place::Loss, Part::Joined, Size::Bytes(4 * u64::from(parts)));
     let mut norms = |bytes: u64| of(Place::GradientNorm, Part::Result, Size::Bytes(bytes));
     let (offsets, sums, all) = (norms((count + 1) * 8), norms(chunks.saturating_mul(4)), norms(count * 4));
     let one = norms(4);
+    let joined = match pipeline {
+        None => Vec::new(),
+        // `torch.sum(torch.stack(losses)) / global_valid_tokens`.
+        Some(pipeline) if pipeline.is_last(pipeline.chunks - 1) => vec![
+            Act::Name(Name::Rows, losses_of_parts),
+            Act::Name(Name::Sum, one),
+            Act::Drop(Name::Rows),
+            Act::More(Name::Losses, one),
+            Act::Drop(Name::Sum),
+        ],
+        // `torch.tensor([-1.0])`.
+        Some(_) => vec![Act::More(Name::Losses, one)],
+    };
     let unit = Unit::default()
+        .with(Hook::EndPasses, joined)
         .with(Hook::BeginStep, [Act::Drop(Name::Ids), Act::Name(Name::Counted, counted), Act::Brief(counted)])
         .with(
             Hook::BeginMicroBatch,
@@ -137,7 +155,7 @@ fn build(weights: &[HeldPart], registry: &mut Registry) -> Vec<Act> {
     acts.extend([Act::Name(freqs, row), Act::Name(Name::Number, places), Act::Name(one, half), Act::Drop(freqs)]);
     acts.extend([Act::Name(two, half), Act::Name(Name::Table, whole), Act::Drop(two), Act::Drop(one)]);
     acts.extend([lengths, smooth, smoothed, medium, Name::Number, Name::Weight].map(Act::Drop));
-    let drawn = weights.iter().skip(1).filter(|weight| weight.is_matrix);
+    let drawn = weights.iter().filter(|weight| weight.is_drawn);
     for &HeldPart { elements, whole, .. } in drawn {
         let mut own = |bytes: u64| {
             registry.id(Tensor { place: Place::Unit, part: Part::Workspace, size: Size::Bytes(bytes) }, SOURCE)

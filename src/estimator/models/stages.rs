@@ -15,13 +15,13 @@ use crate::estimator::units::{B, DType, H, S, V};
 #[derive(Clone, Debug)]
 pub struct Cut {
     /// From token ids to the hidden state and what layers are given: the first part begins with it.
-    embedding: Block,
+    pub embedding: Block,
     /// The same from the hidden state of the part before.
-    received: Block,
+    pub received: Block,
     /// The end of the function of a part that has no head.
-    handed_on: Block,
+    pub handed_on: Block,
     /// From the hidden state to logits: the last part ends with it.
-    head: Block,
+    pub head: Block,
     /// From logits and labels to the loss.
     pub objective: Block,
 }
@@ -41,7 +41,7 @@ impl Cut {
 }
 
 /// The end of a function, with which its names go.
-fn handed_on(arguments: &[Form]) -> Block {
+pub fn handed_on(arguments: &[Form]) -> Block {
     let (mut block, arguments) = Block::new(arguments);
     block.take(&arguments);
     let x = block.add(Place::Pipeline, Operator::Return { x: arguments[0] });
@@ -60,7 +60,7 @@ fn head(stack: &Stack, arguments: &[Form]) -> Block {
 }
 
 /// `cross_entropy(logits.float().flatten(0, 1), labels.flatten())`.
-fn objective(parts: &Parts<'_>) -> Block {
+pub fn objective(parts: &Parts<'_>) -> Block {
     let logits = Form::new(parts.call.dtype, B * S * V);
     let (mut block, arguments) = Block::new(&[logits, tokens()]);
     let wide = block.add(Place::Logits, Operator::To { x: arguments[0], dtype: DType::Single });

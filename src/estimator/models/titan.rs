@@ -1,7 +1,8 @@
 //! Llama 3 of torchtitan 0.2.2 (torchtitan/models/llama3/model/model.py).
 
 use super::decoder::{Parts, linear, tokens};
-use super::{Block, Model, NotCounted, llama};
+use super::stages::{handed_on, objective};
+use super::{Block, Cut, Model, NotCounted, llama};
 use crate::estimator::choice::{Bias, QkNorm};
 use crate::estimator::operators::{Form, Operator, Place, Value};
 use crate::estimator::units::{B, D, DType, F, H, K, N, S, Shape, V};
@@ -32,7 +33,7 @@ pub fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         constants: Vec::new(),
         declares_norm_first: false,
         beside: Vec::new(),
-        cut: None,
+        cut: Some(cut(parts)),
         hands_on: false,
         labels: None,
         loss: DType::Single,
@@ -50,6 +51,20 @@ fn opening() -> Block {
     let embedded = block.add(Place::TokenEmbedding, Operator::Embedding { ids: arguments[0], rows: V, width: H });
     let table = block.add(Place::RotaryTable, Operator::ComplexBuffer { width: D });
     block.giving(&[embedded, table])
+}
+
+/// The functions of parts: `Transformer.forward` passes over what a part has not, and its trainer computes the loss.
+fn cut(parts: &Parts<'_>) -> Cut {
+    let given = [parts.residual(), table()];
+    let (mut received, arguments) = Block::new(&given[..1]);
+    let table = received.add(Place::RotaryTable, Operator::ComplexBuffer { width: D });
+    Cut {
+        embedding: opening(),
+        received: received.giving(&[arguments[0], table]),
+        handed_on: handed_on(&given),
+        head: ended(&given),
+        objective: objective(parts),
+    }
 }
 
 /// `TransformerBlock.forward`.
@@ -96,7 +111,12 @@ fn norm(x: Value) -> Operator {
 
 /// The end of `Transformer.forward`: norm and logits.
 fn closing(parts: &Parts<'_>) -> Block {
-    let (mut block, arguments) = Block::new(&[parts.residual(), table(), tokens()]);
+    ended(&[parts.residual(), table(), tokens()])
+}
+
+/// The same behind layers that are given so much.
+fn ended(given: &[Form]) -> Block {
+    let (mut block, arguments) = Block::new(given);
     block.take(&arguments[..2]);
     let x = block.add(Place::FinalNorm, norm(arguments[0]));
     let logits = block.add(Place::Head, linear(x, H, V));

@@ -247,6 +247,8 @@ pub struct Weight {
     pub gradient: TensorId,
     /// The sum of the gradients of several uses, where it is not made in place.
     pub gradient_sum: TensorId,
+    /// What its first gradient of a step is cast to, where later ones are added to it in another type.
+    pub first_gradient: Option<TensorId>,
     /// Whether it is trained.
     pub is_trained: bool,
     /// What of it the device holds beside what it gathers.

@@ -281,6 +281,7 @@ impl<'r> Lowering<'r> {
             packing: Vec::new(),
             gradient,
             gradient_sum: gradient,
+            first_gradient: None,
             is_trained,
             held: Held::Whole,
             added,

@@ -123,6 +123,7 @@ names! {
         AdapterB "adapter B",
         WeightGradient "gradient of weights",
         WeightGradientSum "gradient of weights, of several uses",
+        FirstGradient "first gradient of weights, cast",
         FirstMoment "first moment",
         SecondMoment "second moment",
         StepCount "step count",
@@ -348,6 +349,7 @@ impl Tensor {
                 _,
                 Part::WeightGradient
                 | Part::WeightGradientSum
+                | Part::FirstGradient
                 | Part::ReduceInput
                 | Part::ReduceOutput
                 | Part::ReduceOutputCast

@@ -102,6 +102,7 @@ impl Play<'_> {
                 let last = self.named(name, scope).pop();
                 self.name(name, scope, last.into_iter().collect());
             }
+            Act::UnlessNamed(_) => {}
             Act::Brief(tensor) => self.tape.brief(tensor),
             Act::Listed(tensor) => {
                 let storage = self.tape.allocate(tensor);

@@ -129,6 +129,11 @@ impl<'p> Tape<'p> {
             for step in kernel.derivative(place).into_iter().flat_map(|derivative| &derivative.conversion) {
                 *gradient = gradient.map(|before| self.convert(step, before));
             }
+            if let (Some(made), Some(Operand::Weight(weight))) = (gradient, kernel.operands.get(place))
+                && !made.is_view
+            {
+                *made = self.first_cast(instance, *weight, *made);
+            }
         }
         if entry.parts.is_empty() {
             entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
@@ -148,12 +153,22 @@ impl<'p> Tape<'p> {
             let (Some(gradient), Some(derivative)) = (gradient, kernel.derivative(place)) else { continue };
             match kernel.operands[place] {
                 Operand::Weight(weight) => {
+                    // The gradient of a product comes through the view in which the product had the weight.
+                    let gradient =
+                        if gradient.is_view { self.first_cast(instance, weight, gradient) } else { gradient };
                     let sum = instance.program.weights[weight].gradient_sum;
                     self.accumulate(instance.weights[weight], gradient, sum);
                 }
                 Operand::Value(_) => self.deliver(entry.inputs[place], gradient, derivative.gradient),
             }
         }
+    }
+
+    /// The first gradient of a weight of a step, cast where later ones are added to it in another type.
+    fn first_cast(&mut self, instance: &Instance<'_>, weight: usize, gradient: Gradient) -> Gradient {
+        let first = instance.program.weights[weight].first_gradient;
+        let first = first.filter(|_| self.weights[instance.weights[weight]].whole.is_none());
+        first.map_or(gradient, |cast| self.convert(&Conversion { gradient: cast, workspaces: Vec::new() }, gradient))
     }
 
     /// The gradients that a kernel's derivatives make of the one that comes in.

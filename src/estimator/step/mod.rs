@@ -147,6 +147,7 @@ impl<'p> Play<'p> {
         self.clip();
         self.update(has_states, false);
         self.around(Hook::EndStep);
+        rank.iter_mut().for_each(|rank| rank.forget(self));
         if !has_states {
             self.around(Hook::Log);
         }

@@ -49,8 +49,7 @@ impl<'p> Play<'p> {
             self.set(Local(local), Value { storage, node: None });
         }
         let plan = self.score.plan;
-        if plan.task.batches == Batches::EachInTurn {
-            self.around(Hook::BeginMicroBatch);
+        if self.begin_micro_batch() {
             for (local, name) in [Name::Ids, Name::Labels].into_iter().enumerate() {
                 if let Some(&storage) = self.named(name, Scope::Root).last() {
                     let storage = self.tape.retain(storage);
@@ -59,6 +58,22 @@ impl<'p> Play<'p> {
             }
         }
         plan.task.micro_batch.iter().for_each(|pass| self.pass(pass));
+    }
+
+    /// Brings a micro-batch to the device, where each comes in its turn.
+    pub fn begin_micro_batch(&mut self) -> bool {
+        let comes_in_turn = self.score.plan.task.batches == Batches::EachInTurn;
+        if comes_in_turn {
+            self.around(Hook::BeginMicroBatch);
+        }
+        comes_in_turn
+    }
+
+    /// Token ids or labels of all micro-batches, by a name of the training program. Where it has none, labels are token ids.
+    pub fn given(&mut self, name: Name) -> Value {
+        let named = self.named(name, Scope::Root).last().copied();
+        let storage = named.or_else(|| self.batches.first().and_then(|batch| batch.first()).copied());
+        storage.map_or(Value::NONE, |storage| Value { storage, node: None })
     }
 
     /// Gives a name a value; what it had goes.

@@ -7,7 +7,7 @@ use super::event::{Moment, Storage};
 use super::graph::{Graph, Repeated, Value};
 use super::play::Play;
 use super::tape::Tape;
-use crate::estimator::engines::{ActionKind, Pipeline, Plan};
+use crate::estimator::engines::{ActionKind, Hook, Name, Pipeline, Plan};
 use crate::estimator::operators::{Form, Part, Place, Registry, Size, Tensor, TensorId};
 use crate::estimator::units::{B, DType, H, S, V};
 
@@ -59,12 +59,16 @@ pub struct Rank<'p> {
     pipeline: Pipeline,
     transfers: Transfers,
     in_flight: HashMap<(u32, u32), InFlight<'p>>,
-    /// Losses, and with each the buffer that its graph holds (`AccumulateGrad::variable`).
+    /// Losses.
     losses: Vec<Repeated>,
+    /// What the last rank has received, which the graphs of losses hold (`AccumulateGrad::variable`).
+    received: Vec<Repeated>,
     /// Gradients that were sent, of micro-batches that are not played.
     gradients: Vec<Repeated>,
     /// Logits, which the last stage keeps until the next step (`output_chunks` of stage.py).
     outputs: Vec<Repeated>,
+    /// What a name of the schedule has: what was received last.
+    named: Option<Storage>,
 }
 
 impl<'p> Rank<'p> {
@@ -73,13 +77,14 @@ impl<'p> Rank<'p> {
         let dtype = plan.task.networks.first().map_or(DType::Half, |network| network.model.dtype);
         let transfers = Transfers::new(dtype, pipeline, registry);
         let in_flight = HashMap::new();
-        let [losses, gradients, outputs] = [const { Vec::new() }; 3];
-        Self { pipeline, transfers, in_flight, losses, gradients, outputs }
+        let [losses, received, gradients, outputs] = [const { Vec::new() }; 4];
+        Self { pipeline, transfers, in_flight, losses, received, gradients, outputs, named: None }
     }
 
     /// All passes of a step (`step` of schedules.py), of which some stand for those that are not played.
     pub fn step(&mut self, play: &mut Play<'p>) {
         let depth = play.score.depth;
+        play.begin_micro_batch();
         play.tape.mark(Moment::Forward);
         play.tape.release_all(&std::mem::take(&mut self.outputs));
         let played = self.pipeline.played(depth == Depth::Whole);
@@ -95,19 +100,39 @@ impl<'p> Rank<'p> {
                         self.stand_in(&mut play.tape, std::mem::take(&mut left_out), depth);
                     }
                 }
-                ActionKind::Receive => self.at(key).input = Some(tape.allocate(self.transfers.hidden)),
+                ActionKind::Receive => {
+                    let received = tape.allocate(self.transfers.hidden);
+                    self.at(key).input = Some(received);
+                    if self.pipeline.names_received() {
+                        drop_held(tape, &mut self.named);
+                        self.named = Some(tape.retain(received));
+                    }
+                }
                 ActionKind::ReceiveGradient => self.at(key).gradient = Some(tape.allocate(self.transfers.gradient)),
                 ActionKind::Sent => drop_held(tape, &mut self.at(key).output),
                 ActionKind::DropGradient => drop_held(tape, &mut self.at(key).gradient),
                 ActionKind::SentGradient => drop_held(tape, &mut self.at(key).of_input),
+                ActionKind::Reduce => play.reduce_all(),
             }
         }
         self.in_flight.clear();
         let tape = &mut play.tape;
+        drop_held(tape, &mut self.named);
         tape.release_all(&std::mem::take(&mut self.gradients));
         let merged = (!self.outputs.is_empty()).then(|| tape.allocate(self.transfers.merged));
+        if !self.pipeline.sums_losses {
+            // The graph of a sum keeps what was received until the sum goes.
+            tape.release_all(&std::mem::take(&mut self.received));
+        }
+        play.around(Hook::EndPasses);
+        let tape = &mut play.tape;
         tape.release_all(&std::mem::take(&mut self.losses));
         merged.into_iter().for_each(|merged| tape.release(merged));
+    }
+
+    /// Another loss has the name of the step's own, whose graph goes.
+    pub fn forget(&mut self, play: &mut Play<'p>) {
+        play.tape.release_all(&std::mem::take(&mut self.received));
     }
 
     fn at(&mut self, key: (u32, u32)) -> &mut InFlight<'p> {
@@ -116,8 +141,7 @@ impl<'p> Rank<'p> {
 
     /// Runs a chunk forward, in a graph of its own.
     fn forward(&mut self, play: &mut Play<'p>, key: (u32, u32)) {
-        let ids = play.batches.first().and_then(|batch| batch.first());
-        let ids = ids.map_or(Value::NONE, |&storage| Value { storage, node: None });
+        let ids = play.given(Name::Ids);
         let (tape, state) = (&mut play.tape, self.in_flight.entry(key).or_default());
         let before = tape.take_up(Graph::default());
         let input = state.input.map_or(ids, |received| {
@@ -128,11 +152,12 @@ impl<'p> Rank<'p> {
         let output = play.forward(key.0 as usize, &[input], &[], true).first().copied();
         (state.root, state.output) = (output, output.map(|output| output.storage));
         if let Some(output) = output.filter(|_| self.pipeline.is_last(key.0)) {
-            let functions = &play.score.functions;
-            let outputs = play.tape.retain(output.storage);
-            self.outputs.push(play.tape.repeated(outputs));
-            // Labels stand in the same tensor as token ids.
-            let loss = functions.first().map(|(objective, _)| play.tape.run(objective, &[output, ids]));
+            let (functions, labels) = (&play.score.functions, play.given(Name::Labels));
+            if self.pipeline.keeps_outputs {
+                let outputs = play.tape.retain(output.storage);
+                self.outputs.push(play.tape.repeated(outputs));
+            }
+            let loss = functions.first().map(|(objective, _)| play.tape.run(objective, &[output, labels]));
             state.root = loss.and_then(|results| results.first().copied());
         }
         state.graph = play.tape.take_up(before);
@@ -155,8 +180,8 @@ impl<'p> Rank<'p> {
         tape.forget_leaves();
         if is_last {
             drop_held(tape, &mut state.output);
-            let held = [Some(root.storage), state.input.take()].into_iter().flatten();
-            self.losses.extend(held.map(|held| tape.repeated(held)));
+            self.losses.push(tape.repeated(root.storage));
+            self.received.extend(state.input.take().map(|received| tape.repeated(received)));
         } else {
             drop_held(tape, &mut state.input);
         }
@@ -168,10 +193,14 @@ impl<'p> Rank<'p> {
         let of_input = |chunk| self.in_flight.get(&(chunk, 0)).and_then(|state: &InFlight<'_>| state.of_input);
         let chunks = 0..if self.pipeline.holds_gradients() { self.pipeline.chunks } else { 0 };
         let gradients: Vec<_> = chunks.filter_map(of_input).collect();
-        // A loss comes with a buffer.
-        let [losses, outputs] = [(&self.losses, 2), (&self.outputs, 1)]
-            .map(|(held, of_one)| held.iter().take(of_one).map(|held| held.storage()).collect());
-        let lists = [(&mut self.losses, losses), (&mut self.outputs, outputs), (&mut self.gradients, gradients)];
+        let [losses, received, outputs] = [&self.losses, &self.received, &self.outputs]
+            .map(|held| held.iter().take(1).map(|held| held.storage()).collect());
+        let lists = [
+            (&mut self.losses, losses),
+            (&mut self.received, received),
+            (&mut self.outputs, outputs),
+            (&mut self.gradients, gradients),
+        ];
         for (held, one) in lists {
             let one: Vec<_> = one.into_iter().map(|storage| tape.tensor(storage)).collect();
             if micro_batches == 0 || one.is_empty() {

@@ -9,7 +9,7 @@ use super::modules::BlockPlace;
 use super::passes::Held;
 use super::score::{Own, Played, Score, Stage, owned};
 use super::tape::Tape;
-use crate::estimator::engines::{Hook, ModuleHook, Update, Zero};
+use crate::estimator::engines::{Act, Hook, ModuleHook, Unit, Update, Zero};
 use crate::estimator::operators::{Registry, TensorId};
 
 /// The number of the trained network's first weight, the token embedding's matrix.
@@ -199,23 +199,43 @@ impl<'p> Play<'p> {
         self.acts(round.unit.at(hook), false);
     }
 
+    /// What is done with a unit; `None` for a module.
+    fn unit(&self, scope: Scope) -> Option<&'p Unit> {
+        match scope {
+            Scope::Root => Some(&self.score.root),
+            Scope::Block(stage, place) => Some(&self.divided()[stage].units[place]),
+            Scope::Module(_) => None,
+        }
+    }
+
     /// The engine's part at a hook of a unit.
     pub fn hook(&mut self, scope: Scope, hook: Hook) {
-        let unit = match scope {
-            Scope::Root => &self.score.root,
-            Scope::Block(stage, place) => &self.divided()[stage].units[place],
-            Scope::Module(module) => {
-                let is_before = hook == Hook::BeforeBackward;
-                let hook = if is_before { ModuleHook::BeforeBackward } else { ModuleHook::AfterBackward };
-                return self.at_module(module, hook);
+        if let Scope::Module(module) = scope {
+            let is_before = hook == Hook::BeforeBackward;
+            let hook = if is_before { ModuleHook::BeforeBackward } else { ModuleHook::AfterBackward };
+            return self.at_module(module, hook);
+        }
+        for &act in self.unit(scope).map(|unit| unit.at(hook)).unwrap_or_default() {
+            if let Act::UnlessNamed(name) = act
+                && !self.named(name, scope).is_empty()
+            {
+                return;
             }
-        };
-        unit.at(hook).iter().for_each(|&act| self.act(act, Of { scope, number: EMBEDDING, has_states: false }));
+            self.act(act, Of { scope, number: EMBEDDING, has_states: false });
+        }
+    }
+
+    /// The sums over devices that every unit has put off, the last unit's first (`finalize_backward` in
+    /// torch/distributed/fsdp/_fully_shard/_fsdp_state.py, PyTorch 2.15).
+    pub fn reduce_all(&mut self) {
+        (0..self.divided().len()).rev().for_each(|stage| self.each_unit_of(stage, Hook::Reduce));
+        self.hook(Scope::Root, Hook::Reduce);
     }
 
     /// Has a hook of a unit happen when the backward pass comes by here.
     pub fn hook_on_the_way_back(&mut self, scope: Scope, hook: Hook) {
-        if self.is_sharded() {
+        let is_idle = self.unit(scope).is_some_and(|unit| unit.at(hook).is_empty());
+        if self.is_sharded() && !is_idle {
             let call = self.call_for(scope, hook);
             self.tape.call_on_the_way_back(call);
         }

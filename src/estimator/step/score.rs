@@ -297,7 +297,7 @@ fn held(networks: &[Played<'_>], plan: &Plan) -> Vec<HeldPart> {
         let held = held.iter().map(|weight| HeldPart {
             elements: weight.held.elements(weight.form, &model.widths),
             whole: weight.form.shape.elements(&model.widths),
-            is_matrix: weight.sides.is_some(),
+            is_drawn: weight.sides.is_some() && weight.place != Place::TokenEmbedding,
         });
         let held = held.collect::<Vec<_>>();
         held.repeat(stage.times as usize)
@@ -332,8 +332,10 @@ fn stages<'p>(
         before = Some(weights);
         unit
     };
+    // A part of a pipeline may begin or end without weights.
+    let is_unit = |program: &Program| is_apart && !program.weights.is_empty();
     let [opening] = &programs.opening;
-    let units = if is_apart { vec![unit(&opening.program, false)] } else { Vec::new() };
+    let units = if is_unit(&opening.program) { vec![unit(&opening.program, false)] } else { Vec::new() };
     let mut all = vec![stage(&programs.opening, units, 1)];
     for (run, programs) in model.layers.iter().zip(&programs.layers) {
         let members = match (depth, run.times) {
@@ -346,7 +348,7 @@ fn stages<'p>(
         }
     }
     let [closing] = &programs.closing;
-    let units = if is_apart { vec![unit(&closing.program, true)] } else { Vec::new() };
+    let units = if is_unit(&closing.program) { vec![unit(&closing.program, true)] } else { Vec::new() };
     let mut last = stage(&programs.closing, units, 1);
     if model.is_tied {
         // The head's matrix is the embedding's, the first of all.

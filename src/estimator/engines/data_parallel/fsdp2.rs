@@ -21,6 +21,9 @@ pub struct Fsdp2 {
     pub reshards: bool,
     /// Whether the embedding is a unit of its own, and norm with head another, whose weights stay for the backward pass.
     pub has_units_apart: bool,
+    /// Whether weights stay gathered until all micro-batches are through, and gradients are summed over devices but then
+    /// (`backward_maybe_with_nosync` and `perform_reduce_grad` in torch/distributed/pipelining/stage.py).
+    pub is_deferred: bool,
 }
 
 const SOURCE: &str = "PyTorch 2.15, distributed/fsdp/_fully_shard";
@@ -37,15 +40,25 @@ impl Fsdp2 {
         Weight { form: weight.form.with_dtype(self.stored), held, ..weight.clone() }
     }
 
+    /// Has gradients that are added up on the device be cast to the type in which they are summed over devices: the first one of
+    /// a weight (`_set_unsharded_grad_dtypes` in _fsdp_param_group.py).
+    pub fn prepare(self, weight: &mut Weight, registry: &mut Registry) {
+        if self.is_deferred && self.reduced != self.gathered {
+            let (place, size) = (weight.place, Size::Of(weight.form.with_dtype(self.reduced)));
+            weight.first_gradient = Some(registry.id(Tensor { place, part: Part::FirstGradient, size }, SOURCE));
+        }
+    }
+
     /// What is done with a unit.
     pub fn unit(self, around: Around<'_>, widths: &Widths, registry: &mut Registry) -> Unit {
         if around.weights.is_empty() {
             // The root holds what the units have left (`_root_post_backward_final_callback` in _fsdp_state.py).
+            let end = if self.is_deferred { Hook::Reduce } else { Hook::AfterBackward };
             return Unit::default()
                 .with(Hook::AfterForward, [Act::Drop(Name::Copied)])
-                .with(Hook::AfterBackward, [Act::Drop(Name::Reducing)]);
+                .with(end, [Act::Drop(Name::Reducing)]);
         }
-        let reshards = self.reshards && !around.stays;
+        let reshards = self.reshards && !around.stays && !self.is_deferred;
         let mut tensors = Tensors { fsdp: self, widths, registry };
         let gather = tensors.gather(around.weights);
         let before = around.before.map(|before| tensors.gather(before)).unwrap_or_default();
@@ -57,19 +70,21 @@ impl Fsdp2 {
         let wait = [&[Act::Drop(Name::Copied)], &copy_out[..], &[Act::Move(Name::Copied, Name::Ahead)]].concat();
         let reshard = reshards.then_some(Act::Drop(Name::Weights));
         let last = around.is_root.then_some(Act::Drop(Name::Copied));
+        let kept = self.is_deferred.then_some(Act::UnlessNamed(Name::Weights));
         let unit = Unit::default()
             .with(Hook::Wrap, shards.into_iter().map(Act::State).chain([Act::DropWhole]))
-            .with(Hook::BeforeForward, gather.into_iter().chain(wait))
+            .with(Hook::BeforeForward, kept.into_iter().chain(gather).chain(wait))
             .with(Hook::AfterForward, reshard.into_iter().chain(last));
         // The unit that ran after it has gathered it ahead (`_backward_prefetch`); nobody has the root.
         let own = if around.is_root { tensors.gather(around.weights) } else { Vec::new() };
         let again = own.into_iter().chain(copy_out).chain([Act::Drop(Name::Ahead)]);
         let again = reshards.then_some(again).into_iter().flatten();
-        let ahead = self.reshards.then_some(before).into_iter().flatten();
+        let ahead = (self.reshards && !self.is_deferred).then_some(before).into_iter().flatten();
         // What the last sum read is held until the next unit's turn, and that of the root to the end of the pass.
         let end = around.is_root.then_some(Act::Drop(Name::Reducing));
+        let sum = if self.is_deferred { Hook::Reduce } else { Hook::AfterBackward };
         unit.with(Hook::BeforeBackward, again.chain(ahead))
-            .with(Hook::AfterBackward, reduce.into_iter().chain(end))
+            .with(sum, reduce.into_iter().chain(end))
             .with(Hook::ZeroGradients, [Act::Drop(Name::Gradients)])
     }
 }

@@ -70,9 +70,9 @@ impl DataParallel {
         if cluster.gpus == cluster.pipeline_parallel && is_alone && cluster.engine == Engine::Torch {
             return Ok(Self::Alone);
         }
-        let has_other_axes =
-            cluster.tensor_parallel > 1 || cluster.pipeline_parallel > 1 || cluster.context_parallel > 1;
-        if has_other_axes {
+        let is_titan = cluster.engine == Engine::Torchtitan;
+        let has_other_axes = cluster.tensor_parallel > 1 || cluster.context_parallel > 1;
+        if has_other_axes || cluster.pipeline_parallel > 1 && !(is_titan && cluster.zero == ZeroStage::Stage2) {
             return Err(NotCounted::SeveralGpus);
         }
         if cluster.engine == Engine::DeepSpeed {
@@ -84,7 +84,7 @@ impl DataParallel {
                 Ok(Self::Ddp(Ddp { has_views: unsaid.has_bucket_views, accumulates }))
             }
             ZeroStage::Stage3 => Self::fsdp(scenario, unsaid),
-            ZeroStage::Stage2 if cluster.engine == Engine::Torchtitan => Self::fsdp(scenario, unsaid),
+            ZeroStage::Stage2 if is_titan => Self::fsdp(scenario, unsaid),
             _ => Err(NotCounted::SeveralGpus),
         }
     }
@@ -143,11 +143,12 @@ impl DataParallel {
         }
         let stored = if is_mixed { DType::Single } else { DType::Half };
         let reduced = if unsaid.reduces_in_half { DType::Half } else { stored };
-        let (devices, gathered) = (u64::from(cluster.gpus), DType::Half);
+        let (devices, gathered) = (u64::from(cluster.data_parallel()), DType::Half);
+        let is_deferred = cluster.pipeline_parallel > 1;
         Ok(if unsaid.is_fsdp1 {
             Self::Fsdp1(Fsdp1 { devices, stored, gathered, reduced })
         } else {
-            Self::Fsdp2(Fsdp2 { devices, stored, gathered, reduced, reshards, has_units_apart })
+            Self::Fsdp2(Fsdp2 { devices, stored, gathered, reduced, reshards, has_units_apart, is_deferred })
         })
     }
 
@@ -158,8 +159,10 @@ impl DataParallel {
 
     /// What an engine makes of the weights of a unit, before anything else is made of them.
     pub fn prepare(self, weights: &mut [Weight], registry: &mut Registry) {
-        if let Self::Fsdp1(_) = self {
-            weights.iter_mut().for_each(|weight| fsdp1::prepare(weight, registry));
+        match self {
+            Self::Fsdp1(_) => weights.iter_mut().for_each(|weight| fsdp1::prepare(weight, registry)),
+            Self::Fsdp2(fsdp) => weights.iter_mut().for_each(|weight| fsdp.prepare(weight, registry)),
+            Self::Alone | Self::Ddp(_) | Self::DeepSpeed(_) => {}
         }
     }
 

@@ -9,6 +9,7 @@ mod task;
 
 use std::ops::Range;
 
+use crate::estimator::choice::Engine;
 use crate::estimator::models::Model;
 use crate::estimator::scenario::Scenario;
 
@@ -28,6 +29,10 @@ pub struct Pipeline {
     pub micro_batches: u32,
     /// Layers of the first rank and of the last; 0 for as many as the others.
     ends: [u32; 2],
+    /// Whether `schedule.step` gives the outputs of all micro-batches back (`return_outputs`).
+    pub keeps_outputs: bool,
+    /// Whether the trainer makes one loss of those of all micro-batches, which it keeps until the step is over.
+    pub sums_losses: bool,
 }
 
 /// What a rank does with a micro-batch of one of its chunks.
@@ -47,6 +52,8 @@ pub enum ActionKind {
     DropGradient,
     /// Lets go of the gradient of what it has received, which it has sent.
     SentGradient,
+    /// Sums the gradients of the chunk over devices (`perform_reduce_grad`).
+    Reduce,
 }
 
 /// An act for a micro-batch of a chunk.
@@ -74,6 +81,7 @@ impl Pipeline {
         let ranks = cluster.pipeline_parallel.clamp(1, layers);
         let chunks = cluster.virtual_stages.clamp(1, layers.div_ceil(ranks));
         let given = scenario.recipe.micro_batches.max(ranks);
+        let is_titan = cluster.engine == Engine::Torchtitan;
         let is_even = chunks == 1 || given % (given / ranks) == 0;
         (ranks > 1).then(|| Self {
             ranks,
@@ -81,6 +89,9 @@ impl Pipeline {
             rank: 0,
             micro_batches: if is_even { given } else { given.next_multiple_of(ranks) },
             ends: [cluster.first_stage_layers, cluster.last_stage_layers].map(|given| given.min(layers)),
+            // `forward_backward_step` in torchtitan/train.py.
+            keeps_outputs: !is_titan,
+            sums_losses: is_titan,
         })
     }
 
@@ -150,6 +161,11 @@ impl Pipeline {
         self.chunks > 1 && self.ranks * self.ranks > interleaved::MOST / self.chunks
     }
 
+    /// Whether a name of the schedule has the hidden state that was received last until the step is over.
+    pub const fn names_received(self) -> bool {
+        self.chunks == 1
+    }
+
     /// Whether the schedule holds gradients that it has sent until the step is over.
     pub const fn holds_gradients(self) -> bool {
         self.chunks > 1
@@ -176,7 +192,7 @@ mod tests {
     use super::*;
 
     fn pipeline(ranks: u32, chunks: u32, micro_batches: u32) -> Pipeline {
-        Pipeline { ranks, chunks, rank: 0, micro_batches, ends: [0; 2] }
+        Pipeline { ranks, chunks, rank: 0, micro_batches, ends: [0; 2], keeps_outputs: true, sums_losses: false }
     }
 
     /// Passes whose backward is still to come, at most.
@@ -211,7 +227,10 @@ mod tests {
                 for (chunk, micro_batch) in
                     (0..chunks).flat_map(|chunk| (0..micro_batches).map(move |one| (chunk, one)))
                 {
-                    let own = actions.iter().filter(|one| (one.chunk, one.micro_batch) == (chunk, micro_batch));
+                    let is_own = |one: &&Action| {
+                        (one.chunk, one.micro_batch) == (chunk, micro_batch) && one.kind != ActionKind::Reduce
+                    };
+                    let own = actions.iter().filter(is_own);
                     let own: Vec<_> = own.map(|action| action.kind).collect();
                     let place = |kind| own.iter().position(|own| *own == kind);
                     let order = |first, second| assert!(place(first) < place(second), "{own:?}");

@@ -32,6 +32,7 @@ pub fn actions(pipeline: Pipeline, micro_batches: u32) -> Vec<Action> {
         put(next < micro_batches, ActionKind::Forward, next);
     }
     let last = micro_batches.saturating_sub(1);
+    put(true, ActionKind::Reduce, last);
     put(!is_last && ahead > 1, ActionKind::DropGradient, last);
     put(!is_first, ActionKind::SentGradient, last);
     actions

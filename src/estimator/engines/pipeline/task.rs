@@ -1,7 +1,7 @@
 //! Training on the next token as one rank of a pipeline: its networks are the rank's parts of the model.
 
 use super::Pipeline;
-use crate::estimator::choice::{Adapter, Precision};
+use crate::estimator::choice::{Adapter, Engine, Precision, Recomputation};
 use crate::estimator::engines::networks::Networks;
 use crate::estimator::engines::passes::{Batches, Network, Task};
 use crate::estimator::models::{Collation, Cut, End, Model, NotCounted, tokens};
@@ -16,8 +16,14 @@ impl Pipeline {
         let recipe = &networks.scenario.recipe;
         let model = networks.trained(End::Loss, Collation::Equal, true)?;
         let is_of_one_type = matches!(recipe.precision, Precision::PureBf16 | Precision::Fp32);
-        if model.is_tied || recipe.adapter != Adapter::None || !is_of_one_type {
+        let is_sharded = recipe.precision == Precision::Mixed && networks.data_parallel.is_sharded();
+        // torchtitan counts every k-th layer of each part.
+        let is_counted = recipe.recomputation == Recomputation::KthLayer;
+        if model.is_tied || recipe.adapter != Adapter::None || !(is_of_one_type || is_sharded) || is_counted {
             return Err(NotCounted::Pipeline);
+        }
+        if is_sharded && self.chunks > 1 {
+            return Err(NotCounted::SeveralGpus);
         }
         let parts = self.parts(&model).ok_or(NotCounted::Pipeline)?;
         let has_head = parts.last().is_some_and(|part| !part.hands_on);
@@ -32,12 +38,14 @@ impl Pipeline {
         };
         // A pipeline is given the tokens of all micro-batches at once.
         let ids = Form { shape: tokens().shape.by(self.micro_batches), ..tokens() };
+        let moves_batches = networks.scenario.cluster.engine == Engine::Torchtitan;
+        let ids = Tensor { place: Place::Batch, part: Part::Ids, size: Size::Of(ids) };
         Ok(Task {
             networks: parts.into_iter().enumerate().map(network).collect(),
             functions: objective.into_iter().collect(),
             kept: Vec::new(),
-            batch: vec![Tensor { place: Place::Batch, part: Part::Ids, size: Size::Of(ids) }],
-            batches: Batches::Once,
+            batch: if moves_batches { Vec::new() } else { vec![ids] },
+            batches: if moves_batches { Batches::EachInTurn } else { Batches::Once },
             before: Vec::new(),
             micro_batch: Vec::new(),
             before_update: Vec::new(),
