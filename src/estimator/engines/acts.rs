@@ -118,6 +118,8 @@ pub enum Act {
     Listed(TensorId),
     /// The gradients of the unit's weights go, those of the last weight first.
     DropGradients,
+    /// The gradients of the unit's weights become what devices that share layers make of them, where they make anything.
+    RedistributeGradients,
     /// The whole weights of the unit go, as the model's class made them.
     DropWhole,
     /// The whole tensors of the weight of a number go.

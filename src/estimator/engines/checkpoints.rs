@@ -50,7 +50,7 @@ fn save_operators(block: &mut Block) {
                 products += 1;
                 products % 2 == 1
             }
-            Operator::Sdpa { .. } => true,
+            Operator::Sdpa { .. } | Operator::ScatterSequence { .. } => true,
             _ => false,
         };
     }

@@ -11,6 +11,7 @@ mod passes;
 mod pipeline;
 mod quantized;
 mod tasks;
+mod tensor_parallel;
 mod torchtitan;
 
 pub use acts::{Act, Hook, Name, Round, Unit};
@@ -18,7 +19,8 @@ pub use data_parallel::{DataParallel, ModuleHook, Parameter, Piece, Place as Uni
 pub use optimizers::{Optimizer, Update};
 pub use passes::{Batches, Local, Network, Pass, Plan};
 pub use pipeline::{ActionKind, Pipeline};
-pub use torchtitan::HeldPart;
+pub use tensor_parallel::TensorParallel;
+pub use torchtitan::{HeldPart, Split};
 
 use crate::estimator::choice::{
     Adapter, AdapterTargets, Batching, Engine, Fp8, FrozenType, Kernels, Logits, LossHead, Method, Offload, Precision,
@@ -35,7 +37,8 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> 
     let scenario = &scenario.at_longest();
     let recipe = &scenario.recipe;
     let data_parallel = DataParallel::of(scenario, unsaid)?;
-    let networks = Networks { scenario, data_parallel };
+    let tensor_parallel = TensorParallel::of(scenario)?;
+    let networks = Networks { scenario, data_parallel, tensor_parallel };
     let pipeline = Pipeline::of(scenario).map(|pipeline| pipeline.at(unsaid.rank));
     let task = match pipeline {
         Some(pipeline) => pipeline.task(networks)?,
@@ -48,6 +51,7 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> 
         keeps_workspaces: scenario.device.workspace.get() > 0.0,
         optimizer: Optimizer::of(recipe.optimizer, recipe.step)?,
         data_parallel,
+        tensor_parallel,
         trainer: scenario.cluster.engine,
     })
 }

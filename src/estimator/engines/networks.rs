@@ -1,6 +1,6 @@
 //! The networks of a training program: the trained model and others like it, with what engines do to their blocks.
 
-use super::{DataParallel, adapters, checkpoints, quantized, tasks};
+use super::{DataParallel, TensorParallel, adapters, checkpoints, quantized, tasks};
 use crate::estimator::choice::{
     Adapter, AdapterType, Engine, LossHead, Precision, Recomputation, TaskKind, Unquantized,
 };
@@ -16,6 +16,8 @@ pub struct Networks<'s> {
     pub scenario: &'s Scenario,
     /// How they are shared with other devices.
     pub data_parallel: DataParallel,
+    /// How their layers are.
+    pub tensor_parallel: Option<TensorParallel>,
 }
 
 impl Networks<'_> {
@@ -55,6 +57,7 @@ impl Networks<'_> {
     pub fn trained(&self, end: End, collation: Collation, are_adapters_on: bool) -> Result<Model, NotCounted> {
         let recipe = &self.scenario.recipe;
         let mut model = self.network(end, collation)?;
+        self.tensor_parallel.into_iter().for_each(|parallel| parallel.divide(&mut model));
         if let DataParallel::Fsdp2(fsdp) = self.data_parallel
             && fsdp.stored != fsdp.gathered
             && model.output.is_none()

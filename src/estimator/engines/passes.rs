@@ -4,6 +4,7 @@ use super::acts::{Name, Round};
 use super::data_parallel::DataParallel;
 use super::optimizers::Optimizer;
 use super::pipeline::Pipeline;
+use super::tensor_parallel::TensorParallel;
 use super::torchtitan::{self, HeldPart};
 use crate::estimator::choice::Engine;
 use crate::estimator::models::{Block, Model};
@@ -150,6 +151,8 @@ pub struct Plan {
     pub optimizer: Optimizer,
     /// How it shares the training with other devices.
     pub data_parallel: DataParallel,
+    /// How it shares layers with other devices.
+    pub tensor_parallel: Option<TensorParallel>,
     /// The rank of a pipeline that it runs on, where there is one: its networks are that rank's parts of the model, its one
     /// function the loss of the last part, and the pipeline says in what order micro-batches pass them.
     pub pipeline: Option<Pipeline>,

@@ -17,6 +17,31 @@ pub struct HeldPart {
     pub whole: u64,
     /// Whether it is drawn from a truncated normal distribution: a matrix, but that of the embedding.
     pub is_drawn: bool,
+    /// What other devices that share its layer have of it.
+    pub split: Split,
+}
+
+/// What of a weight devices have that share its layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// No devices share layers.
+    Alone,
+    /// All have all of it.
+    Whole,
+    /// Each of so many has some rows.
+    Rows(u32),
+    /// Each of so many has some columns.
+    Columns(u32),
+}
+
+impl Split {
+    /// How many have a part each.
+    fn parts(self) -> u64 {
+        match self {
+            Self::Alone | Self::Whole => 1,
+            Self::Rows(parts) | Self::Columns(parts) => u64::from(parts),
+        }
+    }
 }
 
 /// What the trainer does with weights of which a device holds so many elements, and so many micro-batches. It moves each
@@ -37,6 +62,18 @@ pub fn round(weights: &[HeldPart], micro_batches: u32, pipeline: Option<Pipeline
     let mut norms = |bytes: u64| of(Place::GradientNorm, Part::Result, Size::Bytes(bytes));
     let (offsets, sums, all) = (norms((count + 1) * 8), norms(chunks.saturating_mul(4)), norms(count * 4));
     let one = norms(4);
+    let shares_layers = weights.iter().any(|weight| weight.split != Split::Alone);
+    // Norms of weights that all have become parts of a sum, each in a tensor of its own.
+    let parts_of_sum =
+        weights.iter().filter(|weight| weight.split == Split::Whole).map(|_| Act::More(Name::Columns, one));
+    // `torch.stack`, and the sum over devices of powers of them, by devices that share layers again.
+    let sum = [Act::Name(Name::Square, all), Act::Name(Name::Sum, all), Act::Name(Name::Root, all)];
+    let sum = [&sum[..], &[Act::Drop(Name::Square), Act::Drop(Name::Sum)]].concat();
+    let of_devices = sum.repeat(if shares_layers { 2 } else { 1 });
+    let norm = [Act::Drop(Name::Buffer), Act::Drop(Name::Number)].into_iter().chain(parts_of_sum);
+    let norm = norm.chain([Act::Name(Name::Rows, all), Act::Drop(Name::Columns)]).chain(of_devices);
+    let norm = norm.chain([Act::Name(Name::Norm, one), Act::Drop(Name::Root), Act::Drop(Name::Rows)]);
+    let norm = norm.collect::<Vec<_>>();
     let joined = match pipeline {
         None => Vec::new(),
         // `torch.sum(torch.stack(losses)) / global_valid_tokens`.
@@ -58,23 +95,7 @@ pub fn round(weights: &[HeldPart], micro_batches: u32, pipeline: Option<Pipeline
             [Act::Drop(Name::Labels), Act::More(Name::Ids, ids), Act::Name(Name::Labels, labels)],
         )
         .with(Hook::Norms, [Act::Name(Name::Number, offsets), Act::Name(Name::Buffer, sums)])
-        .with(
-            Hook::Norm,
-            [
-                Act::Drop(Name::Buffer),
-                Act::Drop(Name::Number),
-                // `torch.stack`, and the sum over devices of powers of them.
-                Act::Name(Name::Rows, all),
-                Act::Name(Name::Square, all),
-                Act::Name(Name::Sum, all),
-                Act::Name(Name::Root, all),
-                Act::Drop(Name::Square),
-                Act::Drop(Name::Sum),
-                Act::Name(Name::Norm, one),
-                Act::Drop(Name::Root),
-                Act::Drop(Name::Rows),
-            ],
-        )
+        .with(Hook::Norm, norm)
         .with(
             Hook::Clip,
             [
@@ -156,7 +177,8 @@ fn build(weights: &[HeldPart], registry: &mut Registry) -> Vec<Act> {
     acts.extend([Act::Name(two, half), Act::Name(Name::Table, whole), Act::Drop(two), Act::Drop(one)]);
     acts.extend([lengths, smooth, smoothed, medium, Name::Number, Name::Weight].map(Act::Drop));
     let drawn = weights.iter().filter(|weight| weight.is_drawn);
-    for &HeldPart { elements, whole, .. } in drawn {
+    for &HeldPart { elements, whole: divided, split, .. } in drawn {
+        let whole = divided.saturating_mul(split.parts());
         let mut own = |bytes: u64| {
             registry.id(Tensor { place: Place::Unit, part: Part::Workspace, size: Size::Bytes(bytes) }, SOURCE)
         };
@@ -164,6 +186,15 @@ fn build(weights: &[HeldPart], registry: &mut Registry) -> Vec<Act> {
         // set, for which each processor of an A100, or each 524,288 elements, has a number (as recorded).
         let outside = own(elements);
         let (flags, flag, count) = (own(whole), own(1), own(4));
+        // Flags of devices that share layers come first where they have columns, and are copied side by side.
+        let gathered = match split {
+            Split::Alone | Split::Whole => Vec::new(),
+            Split::Rows(_) => vec![Act::Name(Name::Number, own(divided))],
+            Split::Columns(parts) => {
+                let columns = own(elements.saturating_mul(u64::from(parts)));
+                vec![Act::Name(Name::Number, columns), Act::Name(Name::Number, columns)]
+            }
+        };
         let sums = own(4 * whole.div_ceil(8 * FOREACH_CHUNK).max(PROCESSORS));
         acts.extend([
             Act::Name(Name::Rows, outside),
@@ -171,6 +202,9 @@ fn build(weights: &[HeldPart], registry: &mut Registry) -> Vec<Act> {
             Act::Name(Name::Sum, outside),
             Act::Drop(Name::Rows),
             Act::Drop(Name::Columns),
+        ]);
+        acts.extend(gathered);
+        acts.extend([
             Act::Name(Name::Number, flags),
             Act::Name(Name::Mean, flag),
             Act::Name(Name::Buffer, sums),

@@ -59,6 +59,16 @@ impl Block {
         (block, values)
     }
 
+    /// The form of its first argument.
+    pub fn first_argument(&self) -> Option<Form> {
+        self.arguments.first().copied()
+    }
+
+    /// Gives its arguments other forms.
+    pub fn map_arguments(&mut self, map: impl Fn(Form) -> Form) {
+        self.arguments.iter_mut().for_each(|form| *form = map(*form));
+    }
+
     /// Adds an operator of one result.
     pub fn add(&mut self, place: Place, operator: Operator) -> Value {
         let [result] = self.add_all(place, operator);

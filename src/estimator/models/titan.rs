@@ -4,7 +4,7 @@ use super::decoder::{Parts, linear, tokens};
 use super::stages::{handed_on, objective};
 use super::{Block, Cut, Model, NotCounted, llama};
 use crate::estimator::choice::{Bias, QkNorm};
-use crate::estimator::operators::{Form, Operator, Place, Value};
+use crate::estimator::operators::{Form, ModuleSide, Operator, Place, Value};
 use crate::estimator::units::{B, D, DType, F, H, K, N, S, Shape, V};
 
 /// A decoder like Llama's, as torchtitan's class has it; the loss is that of its trainer.
@@ -49,6 +49,7 @@ fn table() -> Form {
 fn opening() -> Block {
     let (mut block, arguments) = Block::new(&[tokens()]);
     let embedded = block.add(Place::TokenEmbedding, Operator::Embedding { ids: arguments[0], rows: V, width: H });
+    let embedded = block.add(Place::TokenEmbedding, output(embedded));
     let table = block.add(Place::RotaryTable, Operator::ComplexBuffer { width: D });
     block.giving(&[embedded, table])
 }
@@ -71,11 +72,15 @@ fn cut(parts: &Parts<'_>) -> Cut {
 fn layer(parts: &Parts<'_>) -> Block {
     let (mut block, arguments) = Block::new(&[parts.residual(), table()]);
     let (x, table) = (arguments[0], arguments[1]);
-    let h = block.add(Place::AttentionNorm, norm(x));
+    let normed = block.add(Place::AttentionNorm, norm(x));
+    let h = block.add(Place::AttentionNorm, input(normed));
     let o = attention(parts, &mut block, h, table);
+    block.named(&[normed]);
     let x = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
-    let h = block.add(Place::MlpNorm, norm(x));
-    let down = llama::gated(&mut block, h, F, |x| Operator::Silu { x });
+    let normed = block.add(Place::MlpNorm, norm(x));
+    let h = block.add(Place::MlpNorm, input(normed));
+    let down = feed_forward(&mut block, h);
+    block.named(&[normed]);
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     block.giving(&[out]).declaring(&DECLARED)
 }
@@ -87,8 +92,21 @@ fn attention(parts: &Parts<'_>, block: &mut Block, h: Value, table: Value) -> Va
     let [q, k] = block.add_all(Place::Rotary, Operator::ComplexRotaryInTurn { q, k, table });
     let (a, _) = parts.attention(block, [q, k, v], None, parts.head_layout(false));
     let o = block.add(Place::AttentionOutput, linear(a, N * D, H));
+    let o = block.add(Place::AttentionOutput, output(o));
     block.named(&[h, q, k, v, a]);
     o
+}
+
+/// `FeedForward.forward`.
+fn feed_forward(block: &mut Block, h: Value) -> Value {
+    let gate = block.add(Place::Gate, linear(h, H, F));
+    let gate = block.add(Place::Activation, Operator::Silu { x: gate });
+    let up = block.add(Place::Up, linear(h, H, F));
+    let product = block.add(Place::Product, Operator::Multiply { x: gate, y: up });
+    let down = block.add(Place::Down, linear(product, F, H));
+    let down = block.add(Place::Down, output(down));
+    block.named(&[h, product]);
+    down
 }
 
 /// The order in which the class declares the weights of a layer.
@@ -104,6 +122,16 @@ const DECLARED: [Place; 9] = [
     Place::MlpNorm,
 ];
 
+/// What a module is given.
+fn input(x: Value) -> Operator {
+    Operator::Boundary { x, side: ModuleSide::Input }
+}
+
+/// What a module puts out.
+fn output(x: Value) -> Operator {
+    Operator::Boundary { x, side: ModuleSide::Output }
+}
+
 /// `nn.RMSNorm`.
 fn norm(x: Value) -> Operator {
     Operator::FusedRmsNorm { x, width: H }
@@ -118,9 +146,10 @@ fn closing(parts: &Parts<'_>) -> Block {
 fn ended(given: &[Form]) -> Block {
     let (mut block, arguments) = Block::new(given);
     block.take(&arguments[..2]);
-    let x = block.add(Place::FinalNorm, norm(arguments[0]));
+    let normed = block.add(Place::FinalNorm, norm(arguments[0]));
+    let x = block.add(Place::FinalNorm, input(normed));
     let logits = block.add(Place::Head, linear(x, H, V));
-    block.named(&arguments[1..2]);
+    block.named(&[arguments[1], normed]);
     block.giving(&[logits])
 }
 

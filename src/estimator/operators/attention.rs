@@ -114,7 +114,7 @@ fn flash(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, layout: HeadLayout
     // softmax_d and dq_accum; keys and values of all heads where they were fewer.
     let expanded: &[_] = if layout.is_grouped { &[Workspace(Size::Of(form)); 2] } else { &[] };
     let last = [&[New, padded(Shape::ONE), padded(D32)], expanded].concat();
-    let call = k.kernel(Part::Result, form, &inputs.map(Operand::Value));
+    let call = k.kernel(Part::Result, form, &inputs.map(Operand::Value)).savable();
     // softmax_lse, the sums of split keys, the state of the random numbers and its seed.
     let call = call.aside(Part::LogSumExp, Size::Of(row)).workspace(split(Shape::ONE)).workspace(split(D32));
     let (state, seed) = (Size::Bytes(16), Size::Bytes(8));
@@ -147,7 +147,7 @@ fn memory_efficient(k: &mut Lowering<'_>, inputs: &[Slot], form: Form, layout: H
     };
     let last = [&[New], expanded, delta, &[tiles]].concat();
     let operands: Vec<_> = inputs.iter().map(|&x| x.into()).collect();
-    let call = k.kernel(Part::Result, out, &operands);
+    let call = k.kernel(Part::Result, out, &operands).savable();
     // Seed and offset are on the device unless there is a dropout, as recorded.
     let states = if layout.has_dropout { 0 } else { 2 };
     let call = (0..states).fold(call, |call, _| call.aside(Part::RandomState, Size::Bytes(8))).then_output();

@@ -1,6 +1,6 @@
 //! Embeddings of tokens and positions.
 
-use super::kernel::Effect::{Brief, Drop, New, Pass, Workspace};
+use super::kernel::Effect::{Brief, Drop, New, NewOf, Pass, Workspace};
 use super::kernel::{Effect, NOTHING, Operand, SECOND, Slot};
 use super::lowering::{Lowering, Sum};
 use super::size::Size;
@@ -14,7 +14,15 @@ pub fn embedding(k: &mut Lowering<'_>, ids: Slot, rows: Shape, width: Shape) -> 
     let tokens = k.form(ids).shape;
     let partial = |dtype, shape| Workspace(Size::Partial { tokens, rows, each: Form::new(dtype, shape) });
     let sums = [partial(DType::Long, Shape::ONE), partial(DType::Single, width)];
-    rows_of(k, ids, rows, width, &[], &sums)
+    rows_of(k, ids, [rows, rows], width, &[], &sums)
+}
+
+/// The same where the device has one of `parts` of the rows, and the gradient is that of all.
+pub fn part(k: &mut Lowering<'_>, ids: Slot, rows: Shape, width: Shape, parts: u32) -> Slot {
+    let (tokens, all) = (k.form(ids).shape, rows.by(parts));
+    let partial = |dtype, shape| Workspace(Size::Partial { tokens, rows: all, each: Form::new(dtype, shape) });
+    let sums = [partial(DType::Long, Shape::ONE), partial(DType::Single, width)];
+    rows_of(k, ids, [rows, all], width, &[], &sums)
 }
 
 /// The same for types of tokens: one row that stands for several sequences is copied for each, forward and backward. Where
@@ -29,32 +37,33 @@ pub fn of_types(k: &mut Lowering<'_>, types: Slot, rows: Shape, width: Shape, is
         sums.push(Workspace(Size::SortedSum { tokens: all.shape, sum }));
     }
     if !is_expanded {
-        return rows_of(k, types, rows, width, &[], &sums);
+        return rows_of(k, types, [rows, rows], width, &[], &sums);
     }
     let types = k.view(types, all).put();
     let copied = k.kernel(Part::Copied, all, &[types.into()]).put();
-    let out = rows_of(k, types, rows, width, &[Workspace(Size::Of(all))], &sums);
+    let out = rows_of(k, types, [rows, rows], width, &[Workspace(Size::Of(all))], &sums);
     k.hold_until(copied, out);
     out
 }
 
-/// Rows of a table, whose derivative does something before it begins, and has `sums` of segments.
+/// Rows of a table that has so many, and whose gradient has so many; its derivative does something before it begins, and has `sums` of segments.
 fn rows_of(
     k: &mut Lowering<'_>,
     ids: Slot,
-    rows: Shape,
+    [held, rows]: [Shape; 2],
     width: Shape,
     before: &[Effect<Size>],
     sums: &[Effect<Size>],
 ) -> Slot {
     let tokens = k.form(ids).shape;
-    let weight = k.matrix(Part::Weight, k.types.weights, [rows, width]);
+    let weight = k.matrix(Part::Weight, k.types.weights, [held, width]);
     let out = Form::new(k.types.weights, tokens * width);
     let sorting = |each, fixed| Size::Sorting { tokens, each, fixed };
     let (each, one) = (Workspace(sorting(8, 0)), Workspace(sorting(0, 8)));
     let segment = Workspace(Size::Segments { tokens, rows });
     // sorted_indices, orig_indices and an arange that goes when they are sorted; then the gradient.
-    let sort = [each, each, each, Brief(Size::Sort { tokens, rows }), Drop(0), New];
+    let gradient = if held == rows { New } else { NewOf(Size::Of(Form::new(k.types.weights, rows * width))) };
+    let sort = [each, each, each, Brief(Size::Sort { tokens, rows }), Drop(0), gradient];
     // segment_offsets, num_of_segments, and the counts that unique_by_key drops.
     let find = [each, one, each, Brief(sorting(0, 1279)), Drop(0)];
     // partials_per_segment, their offsets by a scan, num_of_partial_segments.

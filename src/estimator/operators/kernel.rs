@@ -172,6 +172,11 @@ pub struct Kernel {
     pub is_taken_apart: bool,
     /// Whether a checkpoint saves what it makes (`create_selective_checkpoint_contexts` in torch/utils/checkpoint.py).
     pub is_saved: bool,
+    /// Whether gradients of its output are added up in a new tensor each time, as those of tensor subclasses are
+    /// (`can_accumulate_inplace` in torch/csrc/autograd/input_buffer.cpp).
+    pub adds_anew: bool,
+    /// Whether the module that has the weight before ends with it.
+    pub ends_module: bool,
     /// What it makes beside its output.
     pub asides: Vec<Aside>,
     /// How many of these are made before the output.
@@ -247,6 +252,9 @@ pub struct Weight {
     pub gradient: TensorId,
     /// The sum of the gradients of several uses, where it is not made in place.
     pub gradient_sum: TensorId,
+    /// What becomes of its gradient before devices that train on other sequences sum it: those that share layers add up what
+    /// each has of it, or divide it.
+    pub redistributed: Option<TensorId>,
     /// What its first gradient of a step is cast to, where later ones are added to it in another type.
     pub first_gradient: Option<TensorId>,
     /// Whether it is trained.
@@ -350,9 +358,9 @@ pub struct Checkpoint {
 }
 
 impl Program {
-    /// How many kernels there are up to the last that has a weight.
+    /// How many kernels there are up to the end of the last module that has a weight.
     pub fn end_of_weights(&self) -> usize {
         let has_weight = |kernel: &Kernel| kernel.operands.iter().any(|of| matches!(of, Operand::Weight(_)));
-        self.kernels.iter().rposition(has_weight).map_or(0, |last| last + 1)
+        self.kernels.iter().rposition(|kernel| has_weight(kernel) || kernel.ends_module).map_or(0, |last| last + 1)
     }
 }

@@ -134,7 +134,8 @@ pub fn mm(k: &mut Lowering<'_>, result: Part, x: Slot, weight: Operand, matrix: 
     let x = k.autocast(x);
     let form = Form { shape: k.form(x).shape / from * to, ..k.form(x) };
     let both = [NewView, Brief(CUBLAS)];
-    k.kernel(result, form, &[x.into(), weight]).brief(CUBLAS).d(1, FIRST, &both).d(0, SECOND, &both).put()
+    let call = k.kernel(result, form, &[x.into(), weight]).brief(CUBLAS).savable();
+    call.d(1, FIRST, &both).d(0, SECOND, &both).put()
 }
 
 /// `LinearFunctionForZeroStage3`: a product to which a bias is added in place. It keeps input, weight and bias, whichever
@@ -166,7 +167,7 @@ fn addmm(k: &mut Lowering<'_>, [bias, weight]: [Operand; 2], x: Slot, from: Shap
     let form = Form { shape: k.form(x).shape / from * to, ..k.form(x) };
     let both = [NewView, Brief(CUBLAS)];
     let sum = Sum { outputs: to, inputs: form.shape / to, fast: false };
-    let call = k.kernel(Part::Result, form, &[bias, weight, x.into()]).brief(CUBLASLT);
+    let call = k.kernel(Part::Result, form, &[bias, weight, x.into()]).brief(CUBLASLT).savable();
     call.d(2, SECOND, &both).d(1, THIRD, &both).d_sum(0, NOTHING, &[Pass], sum).put()
 }
 

@@ -73,8 +73,12 @@ impl<'r> Lowering<'r> {
             self.leave(module, result);
         }
         let kernels = &mut self.program.kernels[first..];
-        kernels.iter_mut().for_each(|kernel| kernel.is_saved = *is_saved);
+        kernels.iter_mut().for_each(|kernel| kernel.is_saved &= *is_saved);
         let Some(last) = kernels.len().checked_sub(1) else {
+            // Nothing is done; what goes, goes with what was done last.
+            let over = owns.iter().chain(unread).map(|value| self.values[usize::from(value.0)]);
+            let over = over.filter(|slot| !results.contains(slot)).collect::<Vec<_>>();
+            self.program.kernels.last_mut().into_iter().for_each(|kernel| kernel.drops.extend(&over));
             self.values.extend(results);
             return;
         };
@@ -282,6 +286,7 @@ impl<'r> Lowering<'r> {
             gradient,
             gradient_sum: gradient,
             first_gradient: None,
+            redistributed: None,
             is_trained,
             held: Held::Whole,
             added,
@@ -329,6 +334,8 @@ impl<'r> Lowering<'r> {
             is_leaf: false,
             is_taken_apart: false,
             is_saved: false,
+            adds_anew: false,
+            ends_module: false,
             asides: Vec::new(),
             asides_ahead: 0,
             brief: None,
@@ -411,6 +418,24 @@ impl Call<'_, '_> {
     /// Keeps what derivatives read when it has run.
     pub fn keeping_behind(mut self) -> Self {
         self.kernel.keeps_behind = true;
+        self
+    }
+
+    /// Lets a checkpoint save what it makes, where it saves its operator.
+    pub fn savable(mut self) -> Self {
+        self.kernel.is_saved = true;
+        self
+    }
+
+    /// Adds up gradients of the output in a new tensor each time.
+    pub fn adding_anew(mut self) -> Self {
+        self.kernel.adds_anew = true;
+        self
+    }
+
+    /// Ends the module that has the weight before.
+    pub fn ends_module(mut self) -> Self {
+        self.kernel.ends_module = true;
         self
     }
 

@@ -19,8 +19,10 @@ mod nf4;
 mod norm;
 mod rotary;
 mod scores;
+mod sequence_parallel;
 mod size;
 mod tensor;
+mod vocabulary_parallel;
 
 pub use application::Application;
 pub use attention::Masking;
@@ -49,6 +51,14 @@ pub enum Operator {
     Embedding { ids: Value, rows: Shape, width: Shape },
     /// The same for types of tokens; `is_expanded` where one row of types stands for several sequences.
     TypeEmbedding { types: Value, rows: Shape, width: Shape, is_expanded: bool },
+    /// The same of a table of which the device has one of `parts`; `rows` are its own.
+    EmbeddingPart { ids: Value, rows: Shape, width: Shape, parts: u32 },
+    /// Where a module of the class is given a value or puts one out. Engines that share the module among devices act there.
+    Boundary { x: Value, side: ModuleSide },
+    /// Whole sequences, of which each of `parts` devices has a part; `has_several` where there are several.
+    GatherSequence { x: Value, parts: u32, has_several: bool },
+    /// The part of every sequence that this device keeps of a sum over `parts` devices.
+    ScatterSequence { x: Value, parts: u32, has_several: bool },
     /// Numbers of the positions of a sequence, counted on from those that a cache has.
     PositionIds,
     /// Numbers of the positions of a sequence, from 0.
@@ -215,6 +225,17 @@ pub enum Operator {
     SumOfMaskedRows { x: Value, mask: Value, rows: Shape, width: Shape },
     /// Cross-entropy of logits; `is_shifted` where the labels are those of the next tokens.
     CrossEntropy { logits: Value, labels: Value, is_shifted: bool },
+    /// The same of logits of which the device has some `columns`.
+    CrossEntropyOfParts { logits: Value, labels: Value, columns: Shape },
+}
+
+/// A side of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModuleSide {
+    /// What it is given.
+    Input,
+    /// What it puts out.
+    Output,
 }
 
 /// How wide a head is.
@@ -268,6 +289,11 @@ impl Operator {
     pub const fn source(&self) -> &'static str {
         match self {
             Self::Embedding { .. } | Self::TypeEmbedding { .. } => "PyTorch 2.15, EmbeddingBackwardKernel.cu",
+            Self::EmbeddingPart { .. }
+            | Self::Boundary { .. }
+            | Self::GatherSequence { .. }
+            | Self::ScatterSequence { .. } => "PyTorch 2.15, torch/distributed/tensor/placement_types.py",
+            Self::CrossEntropyOfParts { .. } => "PyTorch 2.15, torch/distributed/tensor/parallel/loss.py",
             Self::PositionBuffer | Self::Gather { .. } | Self::FirstToken { .. } | Self::Return { .. } => {
                 "transformers 5.23.0, modeling_bert.py BertModel.forward"
             }
@@ -362,6 +388,10 @@ impl Operator {
             | Self::ComplexBuffer { .. }
             | Self::Alibi => vec![],
             Self::Embedding { ids: x, .. }
+            | Self::EmbeddingPart { ids: x, .. }
+            | Self::Boundary { x, .. }
+            | Self::GatherSequence { x, .. }
+            | Self::ScatterSequence { x, .. }
             | Self::RotaryTable { positions: x, .. }
             | Self::ComplexTable { positions: x, .. }
             | Self::SplitAt { x, .. }
@@ -424,6 +454,7 @@ impl Operator {
             | Self::Difference { x, y }
             | Self::FillMasked { x, mask: y }
             | Self::SumOfMaskedRows { x, mask: y, .. }
+            | Self::CrossEntropyOfParts { logits: x, labels: y, .. }
             | Self::CrossEntropy { logits: x, labels: y, .. } => vec![x, y],
             Self::Rotary { x: q, cos: k, sin: v }
             | Self::Sdpa { q, k, v, .. }
@@ -459,6 +490,19 @@ impl Operator {
     pub fn lower(&self, to: &mut Lowering<'_>) -> Vec<Slot> {
         let result = match *self {
             Self::Embedding { ids, rows, width } => embedding::embedding(to, to.slot(ids), rows, width),
+            Self::EmbeddingPart { ids, rows, width, parts } => {
+                vocabulary_parallel::embedding(to, to.slot(ids), rows, width, parts)
+            }
+            Self::Boundary { x, .. } => to.slot(x),
+            Self::GatherSequence { x, parts, has_several } => {
+                sequence_parallel::gathered(to, to.slot(x), parts, has_several)
+            }
+            Self::ScatterSequence { x, parts, has_several } => {
+                sequence_parallel::scattered(to, to.slot(x), parts, has_several)
+            }
+            Self::CrossEntropyOfParts { logits, labels, columns } => {
+                vocabulary_parallel::cross_entropy(to, to.slot(logits), to.slot(labels), columns)
+            }
             Self::TypeEmbedding { types, rows, width, is_expanded } => {
                 embedding::of_types(to, to.slot(types), rows, width, is_expanded)
             }

@@ -111,6 +111,11 @@ impl Play<'_> {
             Act::DropGradients => {
                 self.numbers(scope).into_iter().rev().for_each(|number| self.tape.zero_gradient(number));
             }
+            Act::RedistributeGradients => {
+                for (number, tensor) in self.redistributed(scope) {
+                    self.tape.replace_gradient(number, tensor);
+                }
+            }
             Act::DropWhole => {
                 for number in self.numbers(scope) {
                     self.act(Act::DropWholeOf(number), of);

@@ -223,15 +223,19 @@ impl<'p> Tape<'p> {
     fn deliver(&mut self, to: Option<(Node, u8)>, gradient: Gradient, tensor: TensorId) {
         let Some((node, output)) = to else { return self.release(gradient.storage) };
         let (node, output) = (node as usize, usize::from(output));
-        if let Work::Kernel(instance, position, _) = self.graph.entries[node].work
-            && instance.program.kernels[position].is_taken_apart
-        {
+        let kernel = match self.graph.entries[node].work {
+            Work::Kernel(instance, position, _) => Some(&instance.program.kernels[position]),
+            _ => None,
+        };
+        if kernel.is_some_and(|kernel| kernel.is_taken_apart) {
             let part = self.repeated(gradient.storage);
             self.graph.entries[node].gradients[output] = Some(gradient);
             return self.graph.entries[node].parts.push(part);
         }
         let before = self.graph.entries[node].gradients[output];
-        self.graph.entries[node].gradients[output] = Some(self.sum(before, gradient, tensor));
+        let sum = self.sum(before, gradient, tensor);
+        let is_view = sum.is_view || kernel.is_some_and(|kernel| kernel.adds_anew);
+        self.graph.entries[node].gradients[output] = Some(Gradient { is_view, ..sum });
     }
 
     /// Hands a gradient to a weight. When all of a backward pass are there, the first pass's is taken as it is, and what
@@ -255,6 +259,15 @@ impl<'p> Tape<'p> {
             self.release(sum.storage);
         }
         self.complete.as_mut().into_iter().for_each(|complete| complete.insert(0, number));
+    }
+
+    /// Has another tensor take the place of the gradient of a weight.
+    pub fn replace_gradient(&mut self, weight: usize, tensor: TensorId) {
+        if self.weights[weight].whole.is_some() {
+            let storage = self.allocate(tensor);
+            self.zero_gradient(weight);
+            self.weights[weight].whole = Some(Gradient { storage, is_view: false });
+        }
     }
 
     /// Takes the gradient of a weight away, as `zero_grad(set_to_none=True)` does.

@@ -260,6 +260,14 @@ impl<'p> Play<'p> {
         }
     }
 
+    /// Which gradients of a unit become something else before devices sum them, and what.
+    pub fn redistributed(&self, scope: Scope) -> Vec<(usize, TensorId)> {
+        let Scope::Block(stage, place) = scope else { return Vec::new() };
+        let instance = &self.divided()[stage].instances[place];
+        let weights = instance.program.weights.iter().zip(&instance.weights);
+        weights.filter_map(|(weight, &number)| Some((number, weight.redistributed?))).collect()
+    }
+
     /// Begins what comes `times` times, and comes back as often where a graph is kept.
     pub fn begin_repeat(&mut self, times: u32, comes_back: bool) {
         if times > 1 {

@@ -3,7 +3,7 @@
 use super::Depth;
 use super::graph::Instance;
 use super::norm::{Norm, norm};
-use crate::estimator::engines::{HeldPart, Local, Network, Plan, Round, Unit, UnitPlace, Update};
+use crate::estimator::engines::{HeldPart, Local, Network, Plan, Round, Split, Unit, UnitPlace, Update};
 use crate::estimator::models::{Block, Model};
 use crate::estimator::operators::{
     CUBLAS, CUBLASLT, Crossing, Form, Owner, Part, Place, Program, Registry, Size, Tensor, TensorId, Types, Weight,
@@ -298,6 +298,7 @@ fn held(networks: &[Played<'_>], plan: &Plan) -> Vec<HeldPart> {
             elements: weight.held.elements(weight.form, &model.widths),
             whole: weight.form.shape.elements(&model.widths),
             is_drawn: weight.sides.is_some() && weight.place != Place::TokenEmbedding,
+            split: plan.tensor_parallel.map_or(Split::Alone, |parallel| parallel.split(weight)),
         });
         let held = held.collect::<Vec<_>>();
         held.repeat(stage.times as usize)

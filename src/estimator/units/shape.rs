@@ -120,6 +120,11 @@ impl Shape {
         self
     }
 
+    /// Whether a width is a factor of it.
+    pub const fn has(&self, width: Width) -> bool {
+        self.powers[width as usize] > 0
+    }
+
     /// The number of elements for given widths, rounded up; [`u64::MAX`] where it is more.
     pub fn elements(&self, widths: &Widths) -> u64 {
         let (mut above, mut below) = (u128::from(self.times), u128::from(self.over));

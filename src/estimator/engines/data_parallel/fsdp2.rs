@@ -24,6 +24,8 @@ pub struct Fsdp2 {
     /// Whether weights stay gathered until all micro-batches are through, and gradients are summed over devices but then
     /// (`backward_maybe_with_nosync` and `perform_reduce_grad` in torch/distributed/pipelining/stage.py).
     pub is_deferred: bool,
+    /// Whether other devices have other parts of the layers.
+    pub shares_layers: bool,
 }
 
 const SOURCE: &str = "PyTorch 2.15, distributed/fsdp/_fully_shard";
@@ -42,10 +44,18 @@ impl Fsdp2 {
 
     /// Has gradients that are added up on the device be cast to the type in which they are summed over devices: the first one of
     /// a weight (`_set_unsharded_grad_dtypes` in _fsdp_param_group.py).
+    ///
+    /// Where devices share layers, each has a gradient of its own of a weight that all have, which is cast at once
+    /// (`may_reduce_grad_outside_dp` in _fsdp_param.py) and summed over them. Of the embedding each has a gradient of all rows, and
+    /// keeps its own (`_get_grad_inner_tensor`).
     pub fn prepare(self, weight: &mut Weight, registry: &mut Registry) {
-        if self.is_deferred && self.reduced != self.gathered {
+        let is_whole = self.shares_layers && weight.sides.is_none();
+        if (self.is_deferred || is_whole) && self.reduced != self.gathered {
             let (place, size) = (weight.place, Size::Of(weight.form.with_dtype(self.reduced)));
             weight.first_gradient = Some(registry.id(Tensor { place, part: Part::FirstGradient, size }, SOURCE));
+        }
+        if is_whole || self.shares_layers && weight.place == Place::TokenEmbedding {
+            weight.redistributed = Some(weight.first_gradient.unwrap_or(weight.gradient));
         }
     }
 
@@ -155,17 +165,22 @@ impl Tensors<'_> {
         let parts = self.parts(weights);
         let input = self.of_unit(Part::ReduceInput, self.whole(parts), reduced);
         let chunks: Vec<_> = weights.iter().map(|weight| self.part(weight).saturating_mul(reduced.bytes())).collect();
-        let workspace = self.id(Place::Unit, Part::Workspace, Size::Bytes(cat_workspace(&chunks)));
+        let is_cast = |weight: &&&Weight| weight.first_gradient.is_some();
+        let cast = weights.iter().filter(is_cast).count();
+        let are_mixed = (1..weights.len()).contains(&cast);
+        let workspace = self.id(Place::Unit, Part::Workspace, Size::Bytes(cat_workspace(&chunks, are_mixed)));
         let output = self.of_unit(Part::ReduceOutput, parts, reduced);
         let cast = (reduced != stored).then(|| self.of_unit(Part::ReduceOutputCast, parts, stored));
-        let mut acts = vec![
+        let redistribute = self.fsdp.shares_layers.then_some(Act::RedistributeGradients);
+        let mut acts: Vec<_> = redistribute.into_iter().collect();
+        acts.extend([
             Act::Drop(Name::Weights),
             Act::Drop(Name::Reducing),
             Act::Name(Name::Reducing, input),
             Act::Brief(workspace),
             Act::DropGradients,
             Act::Name(Name::Reduced, output),
-        ];
+        ]);
         acts.extend(cast.map(|cast| Act::Name(Name::Reduced, cast)));
         // What a micro-batch before has summed is added to.
         acts.push(Act::Offer(Name::Gradients, Name::Reduced));
@@ -186,8 +201,9 @@ fn split_workspace(chunks: &[u64], devices: u64) -> u64 {
 }
 
 /// Bytes that `_chunk_cat` takes: six numbers a tensor, and the tensor of each block of 2,048 bytes (TensorShape.cu, and as
-/// recorded).
-fn cat_workspace(chunks: &[u64]) -> u64 {
+/// recorded). Two more are there where all gradients have one type, and not in `chunk_cat_mixed_dtype`.
+fn cat_workspace(chunks: &[u64], are_mixed: bool) -> u64 {
     let blocks = chunks.iter().map(|bytes| bytes.div_ceil(COPIED)).fold(0, u64::saturating_add);
-    blocks.saturating_add(6 * chunks.len() as u64 + 2).saturating_mul(8)
+    let more = if are_mixed { 0 } else { 2 };
+    blocks.saturating_add(6 * chunks.len() as u64 + more).saturating_mul(8)
 }

@@ -71,8 +71,10 @@ impl DataParallel {
             return Ok(Self::Alone);
         }
         let is_titan = cluster.engine == Engine::Torchtitan;
-        let has_other_axes = cluster.tensor_parallel > 1 || cluster.context_parallel > 1;
-        if has_other_axes || cluster.pipeline_parallel > 1 && !(is_titan && cluster.zero == ZeroStage::Stage2) {
+        let has_tensors = cluster.tensor_parallel > 1;
+        let has_stages = cluster.pipeline_parallel > 1;
+        let is_played = is_titan && !(has_tensors && has_stages) && (cluster.zero == ZeroStage::Stage2 || !has_stages);
+        if cluster.context_parallel > 1 || (has_tensors || has_stages) && !is_played {
             return Err(NotCounted::SeveralGpus);
         }
         if cluster.engine == Engine::DeepSpeed {
@@ -144,11 +146,23 @@ impl DataParallel {
         let stored = if is_mixed { DType::Single } else { DType::Half };
         let reduced = if unsaid.reduces_in_half { DType::Half } else { stored };
         let (devices, gathered) = (u64::from(cluster.data_parallel()), DType::Half);
-        let is_deferred = cluster.pipeline_parallel > 1;
+        let (is_deferred, shares_layers) = (cluster.pipeline_parallel > 1, cluster.tensor_parallel > 1);
+        if shares_layers && devices == 1 {
+            return Err(NotCounted::SeveralGpus);
+        }
         Ok(if unsaid.is_fsdp1 {
             Self::Fsdp1(Fsdp1 { devices, stored, gathered, reduced })
         } else {
-            Self::Fsdp2(Fsdp2 { devices, stored, gathered, reduced, reshards, has_units_apart, is_deferred })
+            Self::Fsdp2(Fsdp2 {
+                devices,
+                stored,
+                gathered,
+                reduced,
+                reshards,
+                has_units_apart,
+                is_deferred,
+                shares_layers,
+            })
         })
     }
 

@@ -185,6 +185,8 @@ fn master(elements: u64, registry: &mut Registry) -> Weight {
         packing: Vec::new(),
         gradient,
         gradient_sum: gradient,
+        first_gradient: None,
+        redistributed: None,
         is_trained: true,
         held: Held::Elements(elements),
         added: None,
