@@ -9,6 +9,7 @@ LARGE = {"model": "llama-3.1-8b", "batch": 2, "sequence": 1024, "layers": 2}
 SMALL = {"model": "tinyllama-1.1b", "batch": 1, "sequence": 512, "layers": 2}
 BERT = {"model": "bert-base", "batch": 4, "sequence": 256, "layers": 2, "loss": "classifier"}
 TITAN = {"layers": 3, "batch": 2, "seq": 4096}
+TITAN_STAGE = {"layers": 10, "batch": 6, "seq": 2048, "pp": 4, "dp_shard": 2}
 SHARDED = {"model": "llama-3.1-8b", "batch": 1, "sequence": 2048, "layers": 3, "precision": "amp", "ckpt": True}
 STAGE = {"stages": 4, "microbatches": 8, "model": "llama-3.1-8b", "batch": 1, "sequence": 2048, "layers": 2}
 # Names and what they run, in the words of tools/measure_peak.py. "with" names a function of programs.py.
@@ -105,6 +106,13 @@ ROWS = {
     "torchtitan-accum": {"with": "torchtitan", "layers": 2, "batch": 1, "seq": 8192, "accum": 2},
     "torchtitan-ops-kept": {"with": "torchtitan", "layers": 2, "batch": 1, "seq": 8192, "ac": "op", "reshard": "never"},
     "torchtitan-foreach": {"with": "torchtitan", "layers": 2, "batch": 1, "seq": 8192, "impl": "foreach"},
+    "torchtitan-alone-ops": {"with": "torchtitan", "layers": 2, "batch": 1, "seq": 4096, "dp_shard": 1, "ac": "op"},
+    "torchtitan-tensor": {"with": "torchtitan", "layers": 2, "batch": 2, "seq": 4096, "tp": 2},
+    "torchtitan-tensor-ops": {"with": "torchtitan", "layers": 2, "batch": 2, "seq": 4096, "tp": 2, "ac": "op"},
+    "torchtitan-tensor-full": {"with": "torchtitan", "layers": 2, "batch": 2, "seq": 4096, "tp": 4, "ac": "full"},
+    "torchtitan-pipeline-first-ops": {"with": "torchtitan", **TITAN_STAGE, "rank": 0, "ac": "op"},
+    "torchtitan-pipeline-second-full": {"with": "torchtitan", **TITAN_STAGE, "rank": 2, "ac": "full"},
+    "torchtitan-pipeline-last": {"with": "torchtitan", **TITAN_STAGE, "rank": 6},
     "deepspeed-2": {"with": "deepspeed", "stage": 2, "world": 8, **LLAMA},
     "deepspeed-3-ckpt": {"with": "deepspeed", "stage": 3, "world": 8, **LLAMA, "ckpt": True},
     "pipeline-first": {"with": "pipeline", "rank": 0, **STAGE},

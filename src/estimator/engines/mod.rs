@@ -66,7 +66,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let has_wide_weights = weight_dtype(recipe) == DType::Single;
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
     let is_deepspeed = cluster.engine == Engine::DeepSpeed;
-    let is_titan = cluster.engine == Engine::Torchtitan && cluster.gpus > 1;
+    let is_titan = cluster.engine == Engine::Torchtitan;
     let precision = match recipe.precision {
         Precision::PureBf16 | Precision::Autocast | Precision::Fp32 => !is_deepspeed,
         Precision::Mixed => cluster.gpus > 1 && !is_deepspeed,

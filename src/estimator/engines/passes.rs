@@ -164,7 +164,10 @@ impl Plan {
     /// What the training program does around the passes of a step, for what a device holds of its weights.
     pub fn round(&self, weights: impl FnOnce() -> Vec<HeldPart>, registry: &mut Registry) -> Round {
         match self.trainer {
-            Engine::Torchtitan => torchtitan::round(&weights(), self.micro_batches, self.pipeline, registry),
+            Engine::Torchtitan => {
+                let is_alone = self.data_parallel == DataParallel::Alone;
+                torchtitan::round(&weights(), self.micro_batches, self.pipeline, is_alone, registry)
+            }
             _ => Round::default(),
         }
     }

@@ -47,9 +47,15 @@ impl Split {
 /// What the trainer does with weights of which a device holds so many elements, and so many micro-batches. It moves each
 /// micro-batch to the device, keeps its loss, and clips gradients by their norm, which `foreach_tensor_norm_cuda`
 /// (aten/src/ATen/native/cuda/ForeachReduceOp.cu) takes of all weights at once. The micro-batches of a pipeline are one to it.
-pub fn round(weights: &[HeldPart], micro_batches: u32, pipeline: Option<Pipeline>, registry: &mut Registry) -> Round {
+pub fn round(
+    weights: &[HeldPart],
+    micro_batches: u32,
+    pipeline: Option<Pipeline>,
+    is_alone: bool,
+    registry: &mut Registry,
+) -> Round {
     let (micro_batches, parts) = pipeline.map_or((micro_batches, 1), |pipeline| (1, pipeline.micro_batches));
-    let build = build(weights, registry);
+    let build = build(weights, is_alone, registry);
     let elements = weights.iter().map(|weight| weight.elements).collect::<Vec<_>>();
     let mut of = |place, part, size| registry.id(Tensor { place, part, size }, SOURCE);
     let count = elements.len() as u64;
@@ -69,7 +75,7 @@ pub fn round(weights: &[HeldPart], micro_batches: u32, pipeline: Option<Pipeline
     // `torch.stack`, and the sum over devices of powers of them, by devices that share layers again.
     let sum = [Act::Name(Name::Square, all), Act::Name(Name::Sum, all), Act::Name(Name::Root, all)];
     let sum = [&sum[..], &[Act::Drop(Name::Square), Act::Drop(Name::Sum)]].concat();
-    let of_devices = sum.repeat(if shares_layers { 2 } else { 1 });
+    let of_devices = sum.repeat(if is_alone { 0 } else { 1 + usize::from(shares_layers) });
     let norm = [Act::Drop(Name::Buffer), Act::Drop(Name::Number)].into_iter().chain(parts_of_sum);
     let norm = norm.chain([Act::Name(Name::Rows, all), Act::Drop(Name::Columns)]).chain(of_devices);
     let norm = norm.chain([Act::Name(Name::Norm, one), Act::Drop(Name::Root), Act::Drop(Name::Rows)]);
@@ -87,9 +93,23 @@ pub fn round(weights: &[HeldPart], micro_batches: u32, pipeline: Option<Pipeline
         // `torch.tensor([-1.0])`.
         Some(_) => vec![Act::More(Name::Losses, one)],
     };
+    // The number of tokens of this device, and of all: a number of Python, or alone the same in fp32.
+    let count =
+        [Act::Name(Name::Counted, counted), if is_alone { Act::More(Name::Counted, one) } else { Act::Brief(counted) }];
+    let logged = vec![
+        // The loss of this device's own tokens, and what is summed over devices.
+        Act::Name(Name::Square, one),
+        Act::Name(Name::Root, one),
+        Act::Drop(Name::Square),
+        Act::Brief(one),
+        Act::Brief(one),
+        Act::Name(Name::Number, counted),
+        Act::Brief(counted),
+        Act::Drop(Name::Number),
+    ];
     let unit = Unit::default()
         .with(Hook::EndPasses, joined)
-        .with(Hook::BeginStep, [Act::Drop(Name::Ids), Act::Name(Name::Counted, counted), Act::Brief(counted)])
+        .with(Hook::BeginStep, [Act::Drop(Name::Ids)].into_iter().chain(count))
         .with(
             Hook::BeginMicroBatch,
             [Act::Drop(Name::Labels), Act::More(Name::Ids, ids), Act::Name(Name::Labels, labels)],
@@ -111,20 +131,7 @@ pub fn round(weights: &[HeldPart], micro_batches: u32, pipeline: Option<Pipeline
             ],
         )
         .with(Hook::EndStep, [Act::Name(Name::Rows, losses), Act::Name(Name::Sum, one), Act::Drop(Name::Rows)])
-        .with(
-            Hook::Log,
-            [
-                // The loss of this device's own tokens, and what is summed over devices.
-                Act::Name(Name::Square, one),
-                Act::Name(Name::Root, one),
-                Act::Drop(Name::Square),
-                Act::Brief(one),
-                Act::Brief(one),
-                Act::Name(Name::Number, counted),
-                Act::Brief(counted),
-                Act::Drop(Name::Number),
-            ],
-        )
+        .with(Hook::Log, if is_alone { Vec::new() } else { logged })
         // The generator of micro-batches has the last one until it gives the next.
         .with(Hook::Forget, [Act::KeepLast(Name::Ids)])
         .with(
@@ -138,7 +145,7 @@ pub fn round(weights: &[HeldPart], micro_batches: u32, pipeline: Option<Pipeline
 /// `Transformer.init_weights`: a table of numbers of the unit circle (`precompute_freqs_cis`), in the place of the one that
 /// `to_empty` made, and then matrices, each drawn from a truncated normal distribution (`trunc_normal_` in
 /// torchtitan/models/utils.py). The embedding is drawn in place.
-fn build(weights: &[HeldPart], registry: &mut Registry) -> Vec<Act> {
+fn build(weights: &[HeldPart], is_alone: bool, registry: &mut Registry) -> Vec<Act> {
     let mut of = |part, size| registry.id(Tensor { place: Place::RotaryTable, part, size }, SOURCE);
     let table = |dtype, shape| Size::Of(Form::new(dtype, shape));
     let whole = of(Part::Table, table(DType::Single, S * D));
@@ -186,6 +193,7 @@ fn build(weights: &[HeldPart], registry: &mut Registry) -> Vec<Act> {
         // set, for which each processor of an A100, or each 524,288 elements, has a number (as recorded).
         let outside = own(elements);
         let (flags, flag, count) = (own(whole), own(1), own(4));
+        let flags = (!is_alone).then_some(Act::Name(Name::Number, flags));
         // Flags of devices that share layers come first where they have columns, and are copied side by side.
         let gathered = match split {
             Split::Alone | Split::Whole => Vec::new(),
@@ -203,9 +211,8 @@ fn build(weights: &[HeldPart], registry: &mut Registry) -> Vec<Act> {
             Act::Drop(Name::Rows),
             Act::Drop(Name::Columns),
         ]);
-        acts.extend(gathered);
+        acts.extend(gathered.into_iter().chain(flags));
         acts.extend([
-            Act::Name(Name::Number, flags),
             Act::Name(Name::Mean, flag),
             Act::Name(Name::Buffer, sums),
             Act::Name(Name::Semaphores, count),

@@ -46,6 +46,7 @@ pub fn encoder(parts: &Parts<'_>) -> Result<Network, NotCounted> {
         shared: 0,
         closing,
         output: None,
+        has_loss_under_autocast: false,
         keeps_logits: parts.keeps_logits(),
         declares_norm_first: false,
         is_tied: parts.model.tied_embeddings.is_on() && !is_classifier,

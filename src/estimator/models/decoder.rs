@@ -260,6 +260,7 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         shared: stack.shared.len(),
         closing: parts.closing(&stack)?,
         output: None,
+        has_loss_under_autocast: false,
         keeps_logits: parts.keeps_logits(),
         hands_on: false,
         cut: stack.cut.clone().map(|openings| Cut::new(parts, &stack, openings)),

@@ -69,6 +69,8 @@ pub struct Model {
     pub hands_on: bool,
     /// What an engine makes of the loss.
     pub output: Option<Block>,
+    /// Whether the loop computes the loss under autocast as well, where it does the model.
+    pub has_loss_under_autocast: bool,
     /// Whether the training loop keeps the logits until the step is over; otherwise they go before the backward pass.
     pub keeps_logits: bool,
     /// How its class is cut into parts of a pipeline; `None` where that is not known.

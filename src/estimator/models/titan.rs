@@ -28,6 +28,7 @@ pub fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         layers: parts.equal_layers(layer(parts)),
         closing: closing(parts),
         output: Some(loss(parts)),
+        has_loss_under_autocast: true,
         keeps_logits: true,
         is_tied: false,
         constants: Vec::new(),
@@ -156,7 +157,8 @@ fn ended(given: &[Form]) -> Block {
 /// `cross_entropy_loss` in torchtitan/components/loss.py, a sum, which the trainer divides (`forward_backward_step` in
 /// torchtitan/train.py).
 fn loss(parts: &Parts<'_>) -> Block {
-    let (mut block, arguments) = Block::new(&[Form::new(parts.call.dtype, B * S * V), tokens()]);
+    let dtype = if parts.call.has_autocast { DType::Half } else { parts.call.dtype };
+    let (mut block, arguments) = Block::new(&[Form::new(dtype, B * S * V), tokens()]);
     let wide = block.add(Place::Logits, Operator::To { x: arguments[0], dtype: DType::Single });
     let sum = block.add(Place::Loss, Operator::CrossEntropy { logits: wide, labels: arguments[1], is_shifted: false });
     let loss = block.add(Place::Loss, Operator::Scale { x: sum });

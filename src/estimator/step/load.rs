@@ -29,6 +29,13 @@ impl<'p> Play<'p> {
         if round.builds_parts {
             self.tape.mark(Moment::Loaded);
             (0..self.divided().len()).for_each(|stage| self.each_unit_of(stage, Hook::Wrap));
+            if !self.is_sharded() {
+                self.each_weight(|play, own| {
+                    own.weight.values.iter().for_each(|&tensor| {
+                        play.tape.allocate(tensor);
+                    });
+                });
+            }
             return self.around(Hook::Build);
         }
         for (network, constants) in networks.iter().zip(&tensors.constants).filter(|(network, _)| network.is_own) {

@@ -145,6 +145,7 @@ impl<'p> Play<'p> {
             }
             Pass::EmptyCache => self.tape.empty_cache(),
             Pass::Backward(loss, dtype) => {
+                self.tape.end_autocast();
                 self.tape.mark(Moment::LossBackward);
                 let loss = self.locals[loss.0].value();
                 self.tape.begin_backward(loss, self.score.tensors.one[usize::from(*dtype == DType::Single)]);
@@ -228,7 +229,9 @@ impl<'p> Play<'p> {
         }
         let arguments = [&[x], shared, names, &kept, given_last].concat();
         let results = self.run_end(last, has_hooks.then_some(network.stages.len() - 1), &arguments);
-        self.tape.end_autocast();
+        if !network.model.has_loss_under_autocast {
+            self.tape.end_autocast();
+        }
         if has_hooks {
             self.leave_outer(results.first().copied());
             self.hook(Scope::Root, Hook::AfterForward);

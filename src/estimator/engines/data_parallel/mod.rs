@@ -67,10 +67,13 @@ impl DataParallel {
     pub fn of(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
         let Scenario { recipe, cluster, .. } = scenario;
         let is_alone = cluster.gpus == 1 || cluster.group() == cluster.gpus;
-        if cluster.gpus == cluster.pipeline_parallel && is_alone && cluster.engine == Engine::Torch {
+        let is_titan = cluster.engine == Engine::Torchtitan;
+        // Alone torchtitan has weights in fp32 and autocast (`maybe_enable_amp` in torchtitan/distributed/utils.py).
+        let is_played_alone = is_titan && cluster.gpus == 1 && recipe.precision == Precision::Autocast;
+        let is_pipeline = cluster.gpus == cluster.pipeline_parallel && is_alone;
+        if is_pipeline && cluster.engine == Engine::Torch || is_played_alone {
             return Ok(Self::Alone);
         }
-        let is_titan = cluster.engine == Engine::Torchtitan;
         let has_tensors = cluster.tensor_parallel > 1;
         let has_stages = cluster.pipeline_parallel > 1;
         let is_played = is_titan && !(has_tensors && has_stages) && (cluster.zero == ZeroStage::Stage2 || !has_stages);
