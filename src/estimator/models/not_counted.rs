@@ -25,11 +25,11 @@ reasons! {
     SeveralGpus = "on several GPUs, only some steps of DDP, FSDP, DeepSpeed, torchtitan and pipelines are played yet";
     /// Pipelines of other models.
     Pipeline = "only pipelines of untied models like Llama with fused attention are played yet, all of whose weights are \
-        trained without autocast";
+        trained without autocast, with recomputation of all layers or none, or under torchtitan of operators";
     /// Interleaved pipelines of very many chunks.
     LongPipeline = "interleaved pipelines of more than 65,536 chunks a round are not played";
     /// An engine that is not played.
-    Engine = "only PyTorch’s own engine, DeepSpeed’s, and torchtitan on several GPUs are played yet";
+    Engine = "only PyTorch’s own engine, DeepSpeed’s and torchtitan are played yet";
     /// Preference optimization and its like.
     Task = "of tasks, only training on the next token, DPO, reward models and GRPO beside a server are played yet";
     /// A mask of padding, where a task gives one.
