@@ -26,6 +26,8 @@ import subprocess
 import sys
 import urllib.parse
 
+import recipes
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CONFIGURATIONS = ROOT / "tests" / "config_files"
 
@@ -106,6 +108,7 @@ OPTIMIZER_WORDS = {
     "adafactor-torch": ("adafactor-torch", "foreach"),
     "momentum": ("momentum", "foreach"),
     "sgd": ("sgd", "foreach"),
+    **recipes.OPTIMIZERS,
 }
 LOSS_WORDS = {"causal": "plain", "classifier": "classifier", "masked-lm": "masked-lm"}
 BASE_WORDS = {"": "none", "bf16": "lora", "fp32": "lora-fp32", "int8": "lora-8bit", "nf4": "qlora"}
@@ -117,6 +120,9 @@ DEFAULTS = {
     "layers": 0,
     # Whether the quantized model bears the mark that loading leaves, by which peft takes its own layers for it.
     "loaded": False,
+    # What takes the place of the loss of transformers, how many layers are computed again together, whether layers are
+    # Liger's, and whether each weight is updated in the backward pass (tools/recipes.py).
+    "head": "", "every": 0, "liger": False, "in_backward": False, "opt_rank": 0,
 }
 # What a GPU that computes nothing is called (tools/nullcuda).
 NOTHING = "computes nothing"
@@ -176,7 +182,7 @@ def question_of(run):
         "step": step,
         "dropout": "on" if run["dropout"] else "off",
         "accum": run["accum"],
-        "loss": LOSS_WORDS[run["loss"]],
+        "loss": run["head"] or LOSS_WORDS[run["loss"]],
         "logits": run["logits"],
         "segments": run["segments"],
     }
@@ -184,6 +190,14 @@ def question_of(run):
         scenario |= {"model": "own", **dict(urllib.parse.parse_qsl(OWN[run["model"]]))}
     if run["layers"]:
         scenario["layers"] = run["layers"]
+    if run["every"]:
+        scenario |= {"recompute": "every-k", "every": run["every"]}
+    if run["liger"]:
+        scenario["kernels"] = "fused"
+    if run["opt_rank"]:
+        scenario["opt_rank"] = run["opt_rank"]
+    if run["in_backward"]:
+        scenario["step"] = "in-backward"
     for field, value in run.get("override", {}).items():
         scenario[FIELD_WORDS[field]] = ("on" if value else "off") if isinstance(value, bool) else value
     if run["base"]:
@@ -226,7 +240,7 @@ def packages_of(run):
     names = ["transformers"] + ["peft"] * bool(run["base"])
     if run["base"] in ("int8", "nf4") or run["optimizer"] == "adam8bit":
         names.append("bitsandbytes")
-    return names
+    return names + recipes.packages_of(run)
 
 
 def program_of(run):
@@ -298,6 +312,10 @@ def build(run, device):
             setattr(model, {"nf4": "is_loaded_in_4bit", "int8": "is_loaded_in_8bit"}[run["base"]], True)
     if run["ckpt"]:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    if run["every"]:
+        recipes.in_segments(model, run["every"])
+    if run["head"]:
+        recipes.with_head(model, run)
     if run["base"]:
         model = with_adapters(model, run)
     model.train()
@@ -341,7 +359,7 @@ def with_adapters(model, run):
     targets = "all-linear" if names is None else [
         name for name in names if any(module.endswith(name) for module, _ in model.named_modules())
     ]
-    if run["ckpt"]:
+    if run["ckpt"] or run["every"]:
         model.enable_input_require_grads()
     if run["unquantized"] == 32:
         # peft.prepare_model_for_kbit_training looks for a mark that loading leaves; this is what it does then.
@@ -360,6 +378,10 @@ def optimizer_of(run, model, device):
 
     name = run["optimizer"]
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    if run["in_backward"]:
+        return recipes.update_in_backward(model)
+    if name in recipes.OPTIMIZERS:
+        return recipes.optimizer_of(run, model, parameters)
     if name.startswith("adamw"):
         foreach = {"adamw-foreach": True, "adamw-loop": False}.get(name)
         fused = name == "adamw" and device == "cuda"

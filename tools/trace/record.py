@@ -25,6 +25,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools" / "simulate")]
 import measure_peak  # noqa: E402
+import recipes  # noqa: E402
 import simulate  # noqa: E402
 from rows import ROWS  # noqa: E402
 
@@ -36,7 +37,8 @@ TRACES = ROOT / "tests" / "traces"
 SHOWN = (
     "/transformers/", "/peft/", "/torch/optim/", "/torch/utils/checkpoint.py", "/tools/measure_peak.py", "/tools/simulate/", "/tools/trace/",
     "/trl/", "/deepspeed/", "/torch/distributed/fsdp/", "/torch/distributed/pipelining/", "/torch/nn/parallel/",
-    "/torchtitan/",
+    "/torchtitan/", "/liger_kernel/", "/flash_attn/", "/torchtune/", "/torchao/", "/galore_torch/", "/apollo_torch/", "/lion_pytorch/",
+    "/bitsandbytes/",
 )
 
 
@@ -187,6 +189,7 @@ def record(name, row, out):
 
     if not measure_peak.computes_nothing(torch):
         raise SystemExit("this needs the GPU that computes nothing: tools/nullcuda/README.md says how to build it")
+    recipes.launch_nothing()
     recorder = Recorder()
     if "with" in row:
         import programs

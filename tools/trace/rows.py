@@ -12,6 +12,8 @@ TITAN = {"layers": 3, "batch": 2, "seq": 4096}
 TITAN_STAGE = {"layers": 10, "batch": 6, "seq": 2048, "pp": 4, "dp_shard": 2}
 SHARDED = {"model": "llama-3.1-8b", "batch": 1, "sequence": 2048, "layers": 3, "precision": "amp", "ckpt": True}
 STAGE = {"stages": 4, "microbatches": 8, "model": "llama-3.1-8b", "batch": 1, "sequence": 2048, "layers": 2}
+RECIPE = {"model": "tinyllama-1.1b", "batch": 2, "sequence": 512, "layers": 2}
+WIDE = {"sequence": 1024, "batch": 3, "precision": "amp", "accum": 2}
 # Names and what they run, in the words of tools/measure_peak.py. "with" names a function of programs.py.
 ROWS = {
     "llama": LLAMA,
@@ -130,6 +132,27 @@ ROWS = {
         "with": "pipeline", "rank": 1, "stages": 3, "chunks": 4, "microbatches": 8, "model": "tinyllama-1.1b", "batch": 2, "sequence": 500,
         "layers": 1, "ckpt": True,
     },
+    # Losses, recomputation in segments and optimizers of other libraries, of tools/recipes.py.
+    "loss-kernel": {**RECIPE, "head": "kernel"},
+    "loss-kernel-amp-accum": {**RECIPE, **WIDE, "head": "kernel"},
+    "loss-inplace": {**RECIPE, "head": "kernel-inplace"},
+    "loss-inplace-amp-accum": {**RECIPE, **WIDE, "head": "kernel-inplace"},
+    "loss-fused-amp-accum": {**RECIPE, **WIDE, "head": "fused"},
+    "loss-fused-tied-fp32": {"model": "qwen2.5-0.5b", "batch": 2, "sequence": 1000, "layers": 2, "head": "fused", "precision": "fp32"},
+    "loss-fused-lora": {**RECIPE, "sequence": 1024, "batch": 3, "head": "fused", "base": "bf16"},
+    "loss-chunked": {**RECIPE, "head": "chunked"},
+    "loss-chunked-amp-accum": {**RECIPE, **WIDE, "head": "chunked"},
+    "loss-chunked-head-amp-accum": {**RECIPE, **WIDE, "head": "chunked-head"},
+    "loss-chunked-head-one": {**RECIPE, "sequence": 1024, "batch": 1, "head": "chunked-head", "accum": 2},
+    "loss-chunked-head-lora": {**RECIPE, "sequence": 1024, "batch": 3, "head": "chunked-head", "base": "bf16"},
+    "segments-amp-accum": {**RECIPE, "layers": 6, "every": 3, "precision": "amp", "accum": 2},
+    "segments-lora": {**RECIPE, "layers": 4, "every": 2, "base": "bf16"},
+    "segments-rest": {**RECIPE, "layers": 5, "every": 2},
+    "llama-lion": {**RECIPE, "optimizer": "lion"},
+    "llama-muon": {**RECIPE, "optimizer": "muon"},
+    "llama-adam8bit-paged": {**RECIPE, "optimizer": "adam8bit-paged"},
+    "llama-in-backward": {**RECIPE, "in_backward": True},
+    "qwen2.5-in-backward-amp": {**RECIPE, "model": "qwen2.5-0.5b", "in_backward": True, "precision": "amp", "ckpt": True},
     # The same with settings that were drawn at random.
     "held-fsdp1-tied": {"with": "fsdp", "impl": "fsdp1", "model": "qwen2.5-0.5b", "batch": 2, "sequence": 1536, "layers": 3, "world": 8, "precision": "amp", "ckpt": True},
     "held-fsdp1-accum": {"with": "fsdp", "impl": "fsdp1", "model": "tinyllama-1.1b", "batch": 1, "sequence": 3000, "layers": 3, "world": 8, "precision": "amp", "ckpt": True, "accum": 3},

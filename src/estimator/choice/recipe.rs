@@ -197,6 +197,11 @@ impl Fp8 {
 }
 
 impl LossHead {
+    /// Whether a library beside the model's own has it, and it divides no vocabulary among devices.
+    pub const fn is_of_a_library(self) -> bool {
+        matches!(self, Self::Chunked | Self::ChunkedHead | Self::Kernel | Self::KernelInPlace | Self::Fused)
+    }
+
     /// Whether all logits of a micro-batch are there at once.
     pub const fn makes_all_logits(self) -> bool {
         !matches!(self, Self::Fused | Self::ChunkedHead | Self::Tiled | Self::Classifier)

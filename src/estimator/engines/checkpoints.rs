@@ -22,6 +22,11 @@ pub fn recompute(model: &mut Model, scenario: &Scenario) {
             let marked = marked(model, |layer| checkpoint.filter(|_| layer.is_multiple_of(every)));
             model.layers = runs(marked, if is_plain { every as usize } else { 1 });
         }
+        Recomputation::EveryK => {
+            let is_plain = model.layers.iter().all(|run| run.period.len() == 1);
+            let segments = segments(&marked(model, |_| None), every as usize, checkpoint);
+            model.layers = if is_plain { in_a_row(segments, every as usize) } else { runs(segments, 1) };
+        }
         Recomputation::Block => {
             let marked = marked(model, |layer| checkpoint.filter(|_| layer <= recipe.recomputed_layers));
             model.layers = runs(marked, 1);
@@ -39,6 +44,26 @@ fn marked(model: &Model, checkpoint: impl Fn(u32) -> Option<Checkpoint>) -> Vec<
         block
     };
     (1..).zip(all).map(marked).collect()
+}
+
+/// Layers in segments of so many, each under one checkpoint; the last has the rest (`checkpoint_handler` with the method
+/// "uniform" in megatron/core/transformer/transformer_block.py).
+fn segments(layers: &[Block], every: usize, checkpoint: Option<Checkpoint>) -> Vec<Block> {
+    let segment = |layers: &[Block]| {
+        let (first, behind) = layers.split_first()?;
+        let mut segment = first.clone();
+        (segment.checkpoint, segment.behind) = (checkpoint, behind.to_vec());
+        Some(segment)
+    };
+    layers.chunks(every).filter_map(segment).collect()
+}
+
+/// Segments that are alike in one run, and the last by itself where it is shorter.
+fn in_a_row(mut segments: Vec<Block>, every: usize) -> Vec<Run> {
+    let rest = segments.pop_if(|last| last.behind.len() + 1 < every);
+    let times = segments.len() as u32;
+    let equal = segments.into_iter().next().map(|segment| Run { period: vec![segment], times });
+    equal.into_iter().chain(rest.map(alone)).collect()
 }
 
 /// Has the results of attention and of every second product saved, from the first on (`_apply_op_sac`).

@@ -24,7 +24,7 @@ pub use torchtitan::{HeldPart, Split};
 
 use crate::estimator::choice::{
     Adapter, AdapterTargets, Batching, Engine, Fp8, FrozenType, Kernels, Logits, LossHead, Method, Offload, Precision,
-    Recomputation, TaskKind,
+    Recomputation, StepKernel, TaskKind,
 };
 use crate::estimator::models::NotCounted;
 use crate::estimator::scenario::Scenario;
@@ -48,6 +48,7 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> 
         task,
         pipeline,
         micro_batches: recipe.micro_batches,
+        updates_in_backward: recipe.step == StepKernel::InBackward,
         keeps_workspaces: scenario.device.workspace.get() > 0.0,
         optimizer: Optimizer::of(recipe.optimizer, recipe.step)?,
         data_parallel,
@@ -74,15 +75,17 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     };
     let is_task = scenario.task.kind != TaskKind::Train;
     let is_encoder = !is_task && matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
-    let is_loss = is_task || is_encoder || recipe.loss == LossHead::Plain;
     let is_alone = cluster.gpus == 1 && !is_deepspeed;
+    let is_loss = is_task || is_encoder || recipe.loss == LossHead::Plain || is_alone && recipe.loss.is_of_a_library();
     let is_recomputation = match recipe.recomputation {
         Recomputation::None | Recomputation::Full => true,
         Recomputation::KthLayer => !is_task && is_alone || is_titan,
-        Recomputation::Block => !is_task && is_alone,
+        Recomputation::Block | Recomputation::EveryK => !is_task && is_alone,
         Recomputation::Operators => is_titan,
         _ => false,
     };
+    // torchtitan's loss hands the head a gradient for each chunk.
+    let adds_up = recipe.micro_batches > 1 || is_task || !is_alone || recipe.loss == LossHead::ChunkedHead;
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
         (is_task && (cluster.gpus != 1 || is_deepspeed), NotCounted::SeveralGpus),
@@ -99,6 +102,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (is_task && scenario.task.frozen == FrozenType::Half && has_wide_weights, NotCounted::Task),
         (is_encoder && recipe.adapter != Adapter::None, NotCounted::AdaptersOfEncoders),
         (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),
+        (recipe.step == StepKernel::InBackward && adds_up, NotCounted::UpdateInBackward),
         (scenario.model.experts.count > 0 && !is_whole, NotCounted::OptimizerOfExperts),
         (adapts_experts && recipe.adapter_dropout.is_on(), NotCounted::AdaptedExperts),
     ];

@@ -29,6 +29,7 @@ impl Networks<'_> {
                 Engine::Torchtitan => Library::Torchtitan,
                 _ => Library::Transformers,
             },
+            batch: recipe.batch,
             sequence: recipe.sequence,
             collation,
             has_several_sequences: recipe.batch > 1 && !is_flat || tasks::has_pairs(task.kind),

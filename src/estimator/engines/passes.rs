@@ -145,6 +145,8 @@ pub struct Plan {
     pub task: Task,
     /// How many micro-batches come before an optimizer step.
     pub micro_batches: u32,
+    /// Whether each weight is updated in the backward pass, as soon as its gradient is there, which goes then.
+    pub updates_in_backward: bool,
     /// Whether each thread that multiplies keeps the workspaces of cuBLAS and cuBLASLt, as before PyTorch 2.15.
     pub keeps_workspaces: bool,
     /// The optimizer that updates the weights.

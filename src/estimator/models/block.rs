@@ -26,6 +26,8 @@ pub struct Block {
     modules: Vec<Span>,
     /// How many operators the module with embedding, layers and final norm has, and what it puts out, where it ends here.
     end_of_model: Option<(usize, Value)>,
+    /// Blocks like it that come behind it and are one with it, each given what the one before puts out.
+    pub behind: Vec<Self>,
     values: u16,
 }
 
@@ -54,6 +56,7 @@ impl Block {
             checkpoint: None,
             modules: Vec::new(),
             end_of_model: None,
+            behind: Vec::new(),
             values: values.len() as u16,
         };
         (block, values)
@@ -153,8 +156,16 @@ impl Block {
         block.giving(&products)
     }
 
-    /// The kernels of the block. A value goes with the operator that reads it last, as a name that is overwritten.
+    /// The kernels of the block and of those that are one with it.
     pub fn lower(&self, registry: &mut Registry, types: Types) -> Program {
+        let first = self.lower_alone(registry, types);
+        self.behind
+            .iter()
+            .fold(first, |before, block| before.followed_by(block.lower(registry, types), self.arguments.len()))
+    }
+
+    /// The kernels of the block. A value goes with the operator that reads it last, as a name that is overwritten.
+    fn lower_alone(&self, registry: &mut Registry, types: Types) -> Program {
         let mut lowering = Lowering::new(registry, &self.arguments, types);
         let mut next = self.arguments.len() as u16;
         let mut open: Vec<(&Span, usize)> = Vec::new();

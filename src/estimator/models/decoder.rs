@@ -6,7 +6,7 @@ use super::{
 };
 use crate::estimator::choice::{AttentionKernel, Logits, LossHead, Softmax};
 use crate::estimator::operators::{
-    Form, HeadLayout, HeadWidths, Masking, Operator, Part, Place, Product, Size, Tensor, Value,
+    Form, HeadLayout, HeadWidths, Loss, Masking, Operator, Part, Place, Product, Size, Tensor, Value,
 };
 use crate::estimator::scenario::{self, Latent};
 use crate::estimator::units::{B, D, DType, EDGES, H, S, Shape, V, Width, Widths};
@@ -60,6 +60,8 @@ pub enum Library {
 pub struct Call {
     /// Whose class it is.
     pub library: Library,
+    /// Sequences of a micro-batch.
+    pub batch: u32,
     /// Tokens of a sequence.
     pub sequence: u32,
     /// How sequences become a micro-batch.
@@ -254,6 +256,10 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         return Err(NotCounted::Modules);
     }
     let stack = (class.stack)(parts)?;
+    let is_plain_head = stack.head == Product::Linear && !stack.scales_logits && !model.soft_cap.is_on();
+    if parts.call.loss != LossHead::Plain && (!is_plain_head || parts.call.collation != Collation::Equal) {
+        return Err(NotCounted::Loss);
+    }
     Ok(Model {
         widths: parts.widths(stack.rotated),
         dtype: parts.call.dtype,
@@ -271,7 +277,10 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         declares_norm_first: stack.declares_norm_first,
         beside: parts.call.collation.beside(),
         labels: (parts.call.collation != Collation::Equal).then(tokens),
-        loss: DType::Single,
+        loss: match parts.call.loss {
+            LossHead::KernelInPlace if !parts.call.has_autocast => parts.call.dtype,
+            _ => DType::Single,
+        },
     })
 }
 
@@ -365,7 +374,7 @@ impl Parts<'_> {
             (Width::RotaryDim, model.latent.rope_dim),
         ];
         let named = named.map(|(width, value)| (width, u64::from(value.max(1))));
-        let widths = Widths::new(u64::from(self.call.sequence), &named);
+        let widths = Widths::new(u64::from(self.call.sequence), &named).with(Width::Chunk, self.fused_chunks().0);
         match self.call.collation {
             Collation::Flattened(documents) => widths.flattened(u64::from(documents)),
             _ => widths,
@@ -454,6 +463,10 @@ impl Parts<'_> {
         if end == End::LogitsOfCompletion {
             logits = block.add(Place::Logits, Operator::LastTokens { x, is_copied: self.copies_last_tokens() });
         }
+        if let Some(loss) = self.loss_of_hidden().filter(|_| end == End::Loss) {
+            let loss = block.add(Place::Loss, Operator::Loss { x, loss });
+            return Ok(block.giving(&[loss]));
+        }
         logits = block.add(Place::Head, Operator::Linear { x: logits, from: H, to: V, product: stack.head });
         if self.model.soft_cap.is_on() {
             // Names that are overwritten (`Gemma2ForCausalLM.forward`).
@@ -468,11 +481,46 @@ impl Parts<'_> {
             block.named(&[x]);
             return Ok(block.giving(&[logits]));
         }
+        if let Some(loss) = self.loss_of_logits() {
+            let loss = block.add(Place::Loss, Operator::Loss { x: logits, loss });
+            block.named(&[x, logits]);
+            return Ok(block.giving(&[loss, logits]));
+        }
         let wide = block.add(Place::Logits, Operator::To { x: logits, dtype: DType::Single });
         let labels = arguments[beside + 1];
         let loss = block.add(Place::Loss, Operator::CrossEntropy { logits: wide, labels, is_shifted: true });
         block.named(&[x, logits]);
         Ok(block.giving(&[loss, logits]))
+    }
+
+    /// A loss of another library that is given logits.
+    fn loss_of_logits(&self) -> Option<Loss> {
+        match self.call.loss {
+            LossHead::Kernel => Some(Loss::BesideLogits),
+            LossHead::KernelInPlace => Some(Loss::InPlace),
+            _ => None,
+        }
+    }
+
+    /// The same that is given the hidden state behind the last norm.
+    fn loss_of_hidden(&self) -> Option<Loss> {
+        let is_copied = self.call.has_several_sequences;
+        match self.call.loss {
+            LossHead::Fused => Some(Loss::Fused { chunks: self.fused_chunks().1 }),
+            LossHead::Chunked => Some(Loss::Chunked { is_copied }),
+            LossHead::ChunkedHead => Some(Loss::ChunkedHead { is_copied }),
+            _ => None,
+        }
+    }
+
+    /// Rows of a chunk of Liger's fused loss, and how many chunks there are: as many that their logits take no more elements than
+    /// the hidden states, in chunks whose rows are a power of two (`fused_linear_cross_entropy_forward` in
+    /// liger_kernel/ops/fused_linear_cross_entropy.py, 0.8.5).
+    fn fused_chunks(&self) -> (u64, u32) {
+        let rows = u64::from(self.call.batch.max(1)).saturating_mul(u64::from(self.call.sequence.max(1)));
+        let parts = self.model.vocabulary.div_ceil(self.model.hidden.max(1)).max(1);
+        let chunk = rows.div_ceil(u64::from(parts)).checked_next_power_of_two().unwrap_or(rows).min(rows);
+        (chunk, u32::try_from(rows.div_ceil(chunk)).unwrap_or(u32::MAX))
     }
 
     /// Whether the last tokens of several sequences are brought side by side for the head's product, which a cast does, too.

@@ -48,12 +48,15 @@ reasons! {
     /// Fused kernels.
     Kernels = "fused kernels are not played yet";
     /// Recomputation of parts.
-    Recomputation = "only no recomputation and that of whole layers, each by itself, are played yet; of some layers, in training \
-        on one GPU or under torchtitan, and of operators under torchtitan";
+    Recomputation = "only no recomputation and that of whole layers is played yet; of some layers or in segments, in training on \
+        one GPU or under torchtitan, and of operators under torchtitan";
     /// Another loss.
-    Loss = "only the plain cross-entropy, and masked words and classes of BERT, are played yet";
+    Loss = "only the plain cross-entropy, masked words and classes of BERT, and on one GPU the losses of Liger, flash-attention, \
+        torchtune and torchtitan without soft caps are played yet";
     /// Another optimizer.
-    Optimizer = "of optimizers, only AdamW, 8-bit Adam, Adafactor and SGD are played yet";
+    Optimizer = "of optimizers, GaLore, APOLLO, Shampoo, SOAP and torchao’s are not played yet";
+    /// An optimizer's step in the backward pass, beside what needs all gradients at once.
+    UpdateInBackward = "the optimizer’s step in the backward pass is played on one GPU, without accumulation";
     /// Dropout in the blocks.
     Dropout = "dropout in the layers is not played yet";
     /// Weights of 8 bits.

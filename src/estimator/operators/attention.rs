@@ -15,7 +15,7 @@ pub fn split(k: &mut Lowering<'_>, x: Slot, parts: u16) -> Vec<Slot> {
     let form = k.form(x);
     let part = Form { shape: form.shape.part(u32::from(parts)), ..form };
     let first = k.view(x, part).parts(parts).d(0, NOTHING, &[New]).put();
-    (first.0..first.0 + parts).map(Slot).collect()
+    (first.0..first.0 + u32::from(parts)).map(Slot).collect()
 }
 
 /// `x[..., :to]`: a view. `slice_backward` writes into zeros of the whole.

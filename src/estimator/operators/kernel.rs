@@ -11,12 +11,12 @@ use crate::estimator::units::Shape;
 
 /// A value of a program: what a kernel puts out, or an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Slot(pub u16);
+pub struct Slot(pub u32);
 
 impl Slot {
     /// Its place in a list that has an item a value.
     pub fn index(self) -> usize {
-        usize::from(self.0)
+        self.0 as usize
     }
 }
 
@@ -95,6 +95,8 @@ pub enum Effect<T> {
     Pass,
     /// A view of the gradient that comes in.
     PassView,
+    /// The value at a place among those that the node keeps: a gradient that was made in the forward pass.
+    Kept(usize),
     /// A workspace until the derivative is done or drops it.
     Workspace(T),
     /// A workspace that is given back at once.
@@ -112,6 +114,7 @@ impl<T: Copy> Effect<T> {
             Self::NewView => Effect::NewView,
             Self::Pass => Effect::Pass,
             Self::PassView => Effect::PassView,
+            Self::Kept(place) => Effect::Kept(place),
             Self::Workspace(of) => Effect::Workspace(tensor(of, Part::Workspace)),
             Self::Brief(of) => Effect::Brief(tensor(of, Part::Workspace)),
             Self::Drop(before) => Effect::Drop(before),
@@ -170,6 +173,8 @@ pub struct Kernel {
     pub is_leaf: bool,
     /// Whether its readers have a part of the output each, whose gradients are kept apart until all are there.
     pub is_taken_apart: bool,
+    /// Whether the output is a gradient of the weight that it is given: it is added to what the weight has of them.
+    pub is_gradient: bool,
     /// Whether a checkpoint saves what it makes (`create_selective_checkpoint_contexts` in torch/utils/checkpoint.py).
     pub is_saved: bool,
     /// Whether gradients of its output are added up in a new tensor each time, as those of tensor subclasses are
@@ -358,6 +363,37 @@ pub struct Checkpoint {
 }
 
 impl Program {
+    /// The program with another one behind it, of so many arguments, which is given its first result in the place of the first and
+    /// its other arguments as they are. What it puts out goes when the other one is done.
+    #[must_use]
+    pub fn followed_by(mut self, mut next: Self, arguments: usize) -> Self {
+        let (results, slots, weights) = (self.results.clone(), self.slots, self.weights.len());
+        let moved = |slot: Slot| match slot.index() {
+            0 => results.first().copied().unwrap_or(slot),
+            place if place < arguments => slot,
+            place => Slot((place - arguments + slots) as u32),
+        };
+        for kernel in &mut next.kernels {
+            kernel.slot = moved(kernel.slot);
+            kernel.drops.iter_mut().for_each(|slot| *slot = moved(*slot));
+            for operand in &mut kernel.operands {
+                *operand = match *operand {
+                    Operand::Value(slot) => Operand::Value(moved(slot)),
+                    Operand::Weight(weight) => Operand::Weight(weight + weights),
+                };
+            }
+        }
+        let last = next.results.iter().map(|&slot| moved(slot)).collect::<Vec<_>>();
+        let over = results.iter().filter(|slot| slot.index() >= arguments && !last.contains(slot));
+        next.kernels.last_mut().into_iter().for_each(|kernel| kernel.drops.extend(over.clone()));
+        self.left_out.retain(|slot| next.left_out.contains(slot));
+        self.kernels.extend(next.kernels);
+        self.weights.extend(next.weights);
+        self.slots = slots + next.slots.saturating_sub(arguments);
+        self.results = last;
+        self
+    }
+
     /// How many kernels there are up to the end of the last module that has a weight.
     pub fn end_of_weights(&self) -> usize {
         let has_weight = |kernel: &Kernel| kernel.operands.iter().any(|of| matches!(of, Operand::Weight(_)));

@@ -45,7 +45,7 @@ impl<'r> Lowering<'r> {
             registry,
             program: Program::default(),
             forms: arguments.to_vec(),
-            values: (0..arguments.len()).map(|slot| Slot(slot as u16)).collect(),
+            values: (0..arguments.len()).map(|slot| Slot(slot as u32)).collect(),
             held: Vec::new(),
             place: Place::Batch,
             source: "",
@@ -82,8 +82,10 @@ impl<'r> Lowering<'r> {
             self.values.extend(results);
             return;
         };
-        for local in (own..self.forms.len()).map(|slot| Slot(slot as u16)).filter(|local| !results.contains(local)) {
-            let makes = |kernel: &Kernel, slot: Slot| (kernel.slot.0..kernel.slot.0 + kernel.results).contains(&slot.0);
+        for local in (own..self.forms.len()).map(|slot| Slot(slot as u32)).filter(|local| !results.contains(local)) {
+            let makes = |kernel: &Kernel, slot: Slot| {
+                (kernel.slot.0..kernel.slot.0 + u32::from(kernel.results)).contains(&slot.0)
+            };
             let last_use = match self.held.iter().find(|(held, _)| *held == local) {
                 Some((_, until)) => until.and_then(|until| kernels.iter().rposition(|kernel| makes(kernel, until))),
                 None => kernels.iter().rposition(|kernel| makes(kernel, local) || kernel.reads(local)),
@@ -323,7 +325,7 @@ impl<'r> Lowering<'r> {
     }
 
     fn call(&mut self, form: Form, output: Option<TensorId>, operands: &[Operand]) -> Call<'_, 'r> {
-        let slot = Slot(self.forms.len() as u16);
+        let slot = Slot(self.forms.len() as u32);
         self.forms.push(form);
         let kernel = Kernel {
             operands: operands.to_vec(),
@@ -333,6 +335,7 @@ impl<'r> Lowering<'r> {
             is_cached: false,
             is_leaf: false,
             is_taken_apart: false,
+            is_gradient: false,
             is_saved: false,
             adds_anew: false,
             ends_module: false,
@@ -454,6 +457,12 @@ impl Call<'_, '_> {
     /// Makes the output a value from which derivation starts.
     pub fn leaf(mut self) -> Self {
         self.kernel.is_leaf = true;
+        self
+    }
+
+    /// Makes the output a gradient of the weight that the kernel is given.
+    pub fn granted(mut self) -> Self {
+        self.kernel.is_gradient = true;
         self
     }
 

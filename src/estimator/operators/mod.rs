@@ -14,6 +14,7 @@ mod latent;
 mod linear;
 mod log_probs;
 mod loss;
+mod loss_heads;
 mod lowering;
 mod nf4;
 mod norm;
@@ -32,6 +33,7 @@ pub use kernel::{
     Program, Reads, Slot, Weight,
 };
 pub use linear::{Adapter, Product};
+pub use loss_heads::Loss;
 pub use lowering::{Lowering, Types};
 pub use norm::Weighting;
 pub use size::{CUBLAS, CUBLASLT, FOREACH_CHUNK, Held, PROCESSORS, Size, reduction_of_all, resident_blocks};
@@ -227,6 +229,8 @@ pub enum Operator {
     CrossEntropy { logits: Value, labels: Value, is_shifted: bool },
     /// The same of logits of which the device has some `columns`.
     CrossEntropyOfParts { logits: Value, labels: Value, columns: Shape },
+    /// Another loss, of logits or of the hidden state behind the last norm.
+    Loss { x: Value, loss: Loss },
 }
 
 /// A side of a module.
@@ -369,6 +373,7 @@ impl Operator {
             Self::LogSoftmax { .. } => "PyTorch 2.15, derivatives.yaml _log_softmax",
             Self::Difference { .. } | Self::PlusNumber { .. } => "PyTorch 2.15, derivatives.yaml sub and add",
             Self::FillMasked { .. } => "PyTorch 2.15, derivatives.yaml index_put_",
+            Self::Loss { loss, .. } => loss.source(),
             Self::Sum { .. } | Self::Total { .. } => "PyTorch 2.15, derivatives.yaml sum",
             Self::LogSigmoid { .. } => "PyTorch 2.15, derivatives.yaml log_sigmoid_forward",
             Self::Computed { .. } | Self::SumOfMaskedRows { .. } | Self::TotalOfFlags { .. } | Self::Part { .. } => {
@@ -436,6 +441,7 @@ impl Operator {
             | Self::Total { x, .. }
             | Self::TotalOfFlags { x }
             | Self::Part { x, .. }
+            | Self::Loss { x, .. }
             | Self::To { x, .. } => vec![x],
             Self::JensenShannon { student, teacher, labels, items, .. } => vec![student, teacher, labels, items],
             Self::Computed { x, y, .. } => [Some(x), y].into_iter().flatten().collect(),
@@ -633,6 +639,7 @@ impl Operator {
             Self::SumOfMaskedRows { x, mask, rows, width } => {
                 log_probs::sum_of_masked_rows(to, to.slot(x), to.slot(mask), rows, width)
             }
+            Self::Loss { x, loss } => loss.lower(to, to.slot(x)),
             Self::CrossEntropy { logits, is_shifted: true, .. } => loss::of_next_tokens(to, to.slot(logits)),
             Self::CrossEntropy { logits, labels, .. } => loss::cross_entropy(to, to.slot(logits), to.slot(labels)),
         };

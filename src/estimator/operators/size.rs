@@ -49,6 +49,10 @@ const SORTED_ABOVE: u64 = 3072;
 /// Elements from which on bitsandbytes keeps moments at 8 bits.
 const EIGHT_BITS_FROM: u64 = 4096;
 
+/// Elements from which on it keeps them in memory that GPU and host share, where it pages (`get_state_buffer` in
+/// bitsandbytes/optim/optimizer.py, 0.50.2).
+const PAGED_FROM: u64 = 100_000;
+
 /// What of a weight a device holds, and its optimizer updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Held {
@@ -204,6 +208,26 @@ pub enum Size {
     PaddedLabels,
     /// The labels that the loss reads: that copy, or the padded ones of one sequence.
     ShiftedLabels,
+    /// A square of 16-bit numbers, as wide as the smaller side of a matrix.
+    Gram {
+        /// Rows of the matrix.
+        rows: Shape,
+        /// Its columns.
+        columns: Shape,
+    },
+    /// The workspace of `addmm` with a matrix that is turned where it has more rows than columns: cuBLAS computes it then, and
+    /// otherwise cuBLASLt, as was recorded (`addmm_out_cuda_impl` in aten/src/ATen/native/cuda/Blas.cpp).
+    Turned {
+        /// Rows of the matrix.
+        rows: Shape,
+        /// Its columns.
+        columns: Shape,
+    },
+    /// A moment at 8 bits that is paged where there are enough elements.
+    Paged {
+        /// Elements of the weight.
+        elements: Shape,
+    },
     /// A moment at 8 bits, in fp32 where there are few elements (`min_8bit_size` in bitsandbytes/optim/optimizer.py, 0.50.2).
     EightBits {
         /// Elements of the weight.
@@ -273,6 +297,14 @@ impl Size {
                 let labels = if batch > 1 { batch.saturating_mul(sequence) } else { sequence.saturating_add(1) };
                 labels.saturating_mul(DType::Long.bytes())
             }
+            Self::Gram { rows, columns } => {
+                let side = n(rows).min(n(columns));
+                side.saturating_mul(side).saturating_mul(DType::Half.bytes())
+            }
+            Self::Turned { rows, columns } if n(rows) > n(columns) => CUBLAS.bytes(widths),
+            Self::Turned { .. } => CUBLASLT.bytes(widths),
+            Self::Paged { elements } if n(elements) >= PAGED_FROM => 0,
+            Self::Paged { elements } => Self::EightBits { elements }.bytes(widths),
             Self::EightBits { elements } if n(elements) < EIGHT_BITS_FROM => 4 * n(elements),
             Self::EightBits { elements } => n(elements),
             Self::EightBitScales { elements } if n(elements) < EIGHT_BITS_FROM => 0,

@@ -200,6 +200,7 @@ names! {
         LogSumExp "log-sum-exp",
         RandomState "random state",
         LogSoftmax "log-softmax",
+        ChunkLogits "logits of a chunk",
         Exponential "exponential",
         Joined "stacked",
         Maximum "maximum",

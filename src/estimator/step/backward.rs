@@ -116,7 +116,8 @@ impl<'p> Tape<'p> {
     fn differentiate(&mut self, instance: &'p Instance<'p>, position: usize, needed: Reads, entry: &Entry<'p>) {
         let kernel = &instance.program.kernels[position];
         let incoming = entry.gradients.iter().flatten().next().copied();
-        let mut made = self.compute(kernel, needed, incoming);
+        let kept = self.graph.kept.len().saturating_sub(entry.kept);
+        let mut made = self.compute(kernel, needed, incoming, kept);
         // What was computed with the rest and nobody asked for.
         for (place, gradient) in made.iter_mut().enumerate() {
             if !needed.overlaps(Reads::operand(place)) {
@@ -171,8 +172,15 @@ impl<'p> Tape<'p> {
         first.map_or(gradient, |cast| self.convert(&Conversion { gradient: cast, workspaces: Vec::new() }, gradient))
     }
 
-    /// The gradients that a kernel's derivatives make of the one that comes in.
-    fn compute(&mut self, kernel: &Kernel, needed: Reads, incoming: Option<Gradient>) -> [Option<Gradient>; OPERANDS] {
+    /// The gradients that a kernel's derivatives make of the one that comes in; `kept` is the place of the first thing that its
+    /// node keeps.
+    fn compute(
+        &mut self,
+        kernel: &Kernel,
+        needed: Reads,
+        incoming: Option<Gradient>,
+        kept: usize,
+    ) -> [Option<Gradient>; OPERANDS] {
         let mut made = [None; OPERANDS];
         for derivative in &kernel.derivatives {
             if !kernel.is_joint && !needed.overlaps(Reads::operand(derivative.of)) {
@@ -186,6 +194,10 @@ impl<'p> Tape<'p> {
                     Effect::Pass | Effect::PassView => {
                         let Some(incoming) = incoming else { continue };
                         (self.retain(incoming.storage), incoming.is_view || *effect == Effect::PassView)
+                    }
+                    Effect::Kept(place) => {
+                        let Some(&storage) = self.graph.kept.get(kept + place) else { continue };
+                        (self.retain(storage), false)
                     }
                     Effect::Workspace(tensor) => {
                         let storage = self.allocate(tensor);
@@ -236,6 +248,17 @@ impl<'p> Tape<'p> {
         let sum = self.sum(before, gradient, tensor);
         let is_view = sum.is_view || kernel.is_some_and(|kernel| kernel.adds_anew);
         self.graph.entries[node].gradients[output] = Some(Gradient { is_view, ..sum });
+    }
+
+    /// Hands the weight of a kernel the gradient that it makes in the forward pass.
+    pub fn grant(&mut self, instance: &Instance<'_>, kernel: &Kernel, storage: Storage) {
+        for operand in &kernel.operands {
+            if let Operand::Weight(weight) = *operand {
+                let gradient = Gradient { storage: self.retain(storage), is_view: true };
+                let sum = instance.program.weights[weight].gradient_sum;
+                self.accumulate(instance.weights[weight], gradient, sum);
+            }
+        }
     }
 
     /// Hands a gradient to a weight. When all of a backward pass are there, the first pass's is taken as it is, and what

@@ -111,6 +111,9 @@ impl<'p> Tape<'p> {
                 self.retain(storage);
                 self.copies.push(self.repeated(storage));
             }
+            if kernel.is_gradient && self.is_recording {
+                self.grant(instance, kernel, storage);
+            }
             asides.into_iter().for_each(|(aside, _)| self.release(aside));
             // A program numbers its values in the order in which kernels make them.
             for result in 0..kernel.results {
@@ -307,7 +310,7 @@ impl<'p> Tape<'p> {
         }
         // An exception ends the pass: all names go.
         for slot in pass.given..pass.slots.len() {
-            self.drop_slot(&mut pass.slots, Slot(slot as u16));
+            self.drop_slot(&mut pass.slots, Slot(slot as u32));
         }
         self.mode = Mode::Keep;
         self.end_autocast();

@@ -21,7 +21,7 @@ impl<'p> Play<'p> {
     /// The model is loaded, and engines take it.
     pub fn load_model(&mut self) {
         let Score { networks, tensors, round, .. } = self.score;
-        if self.gives_gradients_away() {
+        if self.gives_gradients_away() || self.score.plan.updates_in_backward {
             self.tape.stop_at_gradients();
         }
         self.divide();

@@ -132,7 +132,7 @@ impl<'p> Play<'p> {
         if round.builds_parts {
             self.zero_gradients();
         }
-        self.is_new_step = true;
+        (self.is_new_step, self.has_states) = (true, has_states);
         self.around(Hook::BeginStep);
         plan.task.before.iter().for_each(|pass| self.pass(pass));
         match rank {
@@ -145,7 +145,9 @@ impl<'p> Play<'p> {
         plan.task.before_update.iter().for_each(|pass| self.pass(pass));
         self.tape.mark(Moment::Update);
         self.clip();
-        self.update(has_states, false);
+        if !plan.updates_in_backward {
+            self.update(has_states, false);
+        }
         self.around(Hook::EndStep);
         rank.iter_mut().for_each(|rank| rank.forget(self));
         if !has_states {

@@ -49,6 +49,8 @@ pub struct Play<'p> {
     pub forwards: u64,
     /// Whether it has not yet in this step.
     pub is_new_step: bool,
+    /// Whether the optimizer's states are there.
+    pub has_states: bool,
     /// The buffers of that network which are cast before it first runs, and what they become.
     pub buffers: Vec<(Storage, TensorId)>,
     /// What is called for on the way back, by the number of the call.
@@ -79,6 +81,7 @@ impl<'p> Play<'p> {
             batches: Vec::new(),
             forwards: 0,
             is_new_step: false,
+            has_states: false,
             buffers: Vec::new(),
             calls: Vec::new(),
             arrivals: Vec::new(),

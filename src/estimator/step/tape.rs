@@ -274,7 +274,7 @@ impl<'p> Tape<'p> {
                 }
                 Effect::Brief(tensor) => self.brief(tensor),
                 Effect::Drop(before) => self.drop_workspace(before),
-                Effect::New | Effect::NewView | Effect::Pass | Effect::PassView => {}
+                Effect::New | Effect::NewView | Effect::Pass | Effect::PassView | Effect::Kept(_) => {}
             }
         }
         self.end_workspaces();

@@ -2,6 +2,7 @@
 
 use super::acts::{Of, Scope};
 use super::play::Play;
+use super::score::owned;
 use crate::estimator::engines::{Act, DataParallel, Hook, Name, Update};
 
 impl Play<'_> {
@@ -49,6 +50,9 @@ impl Play<'_> {
     /// The engine's part when the gradient of a weight is complete.
     pub fn reduce(&mut self, number: usize) {
         self.arrivals.push(number);
+        if self.score.plan.updates_in_backward {
+            self.update_in_backward(number);
+        }
         if self.gives_gradients_away() {
             self.tape.zero_gradient(number);
         }
@@ -56,6 +60,20 @@ impl Play<'_> {
             let acts = zero.gradient(number, self.is_last, &mut self.registry);
             self.acts(&acts, false);
         }
+    }
+
+    /// The optimizer updates a weight whose gradient is there, which goes (`register_post_accumulate_grad_hook` of PyTorch).
+    fn update_in_backward(&mut self, number: usize) {
+        let networks = &self.score.networks;
+        let stages = networks.iter().filter(|network| network.is_updated).flat_map(|network| &network.stages);
+        let blocks = stages.flat_map(|stage| stage.instances.iter().zip(&stage.updates));
+        let own = blocks.flat_map(|(instance, updates)| owned(instance, updates)).find(|own| own.number == number);
+        let of = Of { scope: Scope::Root, number, has_states: self.has_states };
+        for acts in own.iter().flat_map(|own| &own.update.passes) {
+            acts.iter().for_each(|&act| self.act(act, of));
+            self.end_pass();
+        }
+        self.tape.zero_gradient(number);
     }
 
     /// The engine's part when the backward pass is over.
@@ -102,9 +120,14 @@ impl Play<'_> {
                     _ => play.act(act, Of { scope: Scope::Root, number: own.number, has_states }),
                 });
             });
-            let names = self.names[..Name::OF_UPDATE].iter_mut().flat_map(std::mem::take).collect::<Vec<_>>();
-            names.into_iter().for_each(|storage| self.tape.release(storage));
-            self.tape.release_all(&std::mem::take(&mut self.listed));
+            self.end_pass();
         }
+    }
+
+    /// The optimizer's function ends, and its names go.
+    fn end_pass(&mut self) {
+        let names = self.names[..Name::OF_UPDATE].iter_mut().flat_map(std::mem::take).collect::<Vec<_>>();
+        names.into_iter().for_each(|storage| self.tape.release(storage));
+        self.tape.release_all(&std::mem::take(&mut self.listed));
     }
 }

@@ -3,6 +3,8 @@
 mod adafactor;
 mod adam8bit;
 mod adamw;
+mod lion;
+mod muon;
 mod sgd;
 
 use super::acts::{Act, Name};
@@ -22,6 +24,12 @@ pub enum Optimizer {
     AdamWLoop,
     /// AdamW of bitsandbytes with moments at 8 bits.
     Adam8bit,
+    /// The same whose large moments are in memory that GPU and host share.
+    PagedAdam8bit,
+    /// Lion.
+    Lion,
+    /// Muon of PyTorch on matrices of layers, and AdamW of PyTorch in one kernel on the rest.
+    Muon,
     /// Adafactor of transformers.
     Adafactor,
     /// Adafactor of PyTorch.
@@ -44,12 +52,15 @@ impl Optimizer {
     pub fn of(optimizer: choice::Optimizer, step: StepKernel) -> Result<Self, NotCounted> {
         use choice::Optimizer as Chosen;
         match (optimizer, step) {
-            (_, StepKernel::InBackward) => Err(NotCounted::Optimizer),
             (Chosen::AdamW, StepKernel::Fused) => Ok(Self::AdamWFused),
-            (Chosen::AdamW, StepKernel::Foreach) => Ok(Self::AdamWForeach),
+            // In the backward pass each weight has an optimizer of its own, as PyTorch makes it.
+            (Chosen::AdamW, StepKernel::Foreach | StepKernel::InBackward) => Ok(Self::AdamWForeach),
             (Chosen::AdamW, StepKernel::Loop) => Ok(Self::AdamWLoop),
             // The others have one form, or take nothing more in any.
             (Chosen::Adam8bit, _) => Ok(Self::Adam8bit),
+            (Chosen::PagedAdam8bit, _) => Ok(Self::PagedAdam8bit),
+            (Chosen::Lion, _) => Ok(Self::Lion),
+            (Chosen::Muon, StepKernel::Fused) => Ok(Self::Muon),
             (Chosen::Adafactor, _) => Ok(Self::Adafactor),
             (Chosen::AdafactorTorch, _) => Ok(Self::AdafactorTorch),
             (Chosen::Sgd, _) => Ok(Self::Sgd),
@@ -62,7 +73,8 @@ impl Optimizer {
     pub const fn passes(self) -> usize {
         match self {
             Self::AdamWFused | Self::AdamWForeach | Self::AdamWLoop | Self::AdafactorTorch => 2,
-            Self::Adam8bit | Self::Adafactor | Self::Sgd | Self::Momentum => 1,
+            Self::Adam8bit | Self::PagedAdam8bit | Self::Adafactor | Self::Lion | Self::Sgd | Self::Momentum => 1,
+            Self::Muon => 3,
         }
     }
 
@@ -75,7 +87,10 @@ impl Optimizer {
                 Self::AdamWFused => adamw::fused(&mut turn),
                 Self::AdamWForeach => adamw::foreach(&mut turn),
                 Self::AdamWLoop => adamw::one_by_one(&mut turn),
-                Self::Adam8bit => adam8bit::step(&mut turn),
+                Self::Adam8bit => adam8bit::step(&mut turn, false),
+                Self::PagedAdam8bit => adam8bit::step(&mut turn, true),
+                Self::Lion => lion::step(&mut turn),
+                Self::Muon => muon::step(&mut turn),
                 Self::Adafactor => adafactor::of_transformers(&mut turn),
                 Self::AdafactorTorch => adafactor::of_torch(&mut turn),
                 Self::Sgd => {}
@@ -89,7 +104,9 @@ impl Optimizer {
     const fn source(self) -> &'static str {
         match self {
             Self::AdamWFused | Self::AdamWForeach | Self::AdamWLoop => "PyTorch 2.15, torch/optim/adam.py",
-            Self::Adam8bit => "bitsandbytes 0.50.2, optim/optimizer.py Optimizer2State",
+            Self::Lion => "lion-pytorch 0.2.5, lion_pytorch.py Lion.step",
+            Self::Muon => "PyTorch 2.15, torch/optim/_muon.py",
+            Self::Adam8bit | Self::PagedAdam8bit => "bitsandbytes 0.50.2, optim/optimizer.py Optimizer2State",
             Self::Adafactor => "transformers 5.23.0, optimization.py Adafactor.step",
             Self::AdafactorTorch => "PyTorch 2.15, torch/optim/_adafactor.py",
             Self::Sgd | Self::Momentum => "PyTorch 2.15, torch/optim/sgd.py",
@@ -155,6 +172,20 @@ impl Turn<'_> {
     /// Gives a name the tensor of another one as well.
     fn same(&mut self, name: Name, other: Name) {
         self.passes[self.pass].push(Act::Same(name, other));
+    }
+
+    /// Gives a name what a library computes, whose workspace goes before what the name had.
+    fn computed(&mut self, name: Name, part: Part, size: Size, library: Size) {
+        self.name(Name::Sum, part, size);
+        let tensor = Tensor { place: Place::Libraries, part: Part::Workspace, size: library };
+        let tensor = self.registry.id(tensor, self.source);
+        self.passes[self.pass].push(Act::Brief(tensor));
+        self.take(name, Name::Sum);
+    }
+
+    /// Gives a name the tensor of another one, which has none then.
+    fn take(&mut self, name: Name, other: Name) {
+        self.passes[self.pass].push(Act::Move(name, other));
     }
 
     /// Takes the workspace of a product.
