@@ -80,6 +80,7 @@ ROWS = {
     "stablelm-2-amp": {"model": "stablelm-2-1.6b", "batch": 2, "sequence": 1024, "layers": 2, "precision": "amp"},
     "command-r-ckpt": {"model": "command-r-v01", "batch": 1, "sequence": 1024, "layers": 2, "ckpt": True},
     "gemma-3-amp": {"model": "gemma-3-1b", "batch": 3, "sequence": 500, "layers": 7, "precision": "amp"},
+    "gemma-3-window": {"model": "gemma-3-1b", "batch": 2, "sequence": 777, "layers": 7},
     "gemma-3-eager": {"model": "gemma-3-1b", "batch": 2, "sequence": 777, "layers": 7, "attn": "eager"},
     "pythia-amp-dropout": {"model": "pythia-1.4b", "batch": 2, "sequence": 1024, "layers": 2, "precision": "amp", "dropout": 0.1},
     "phi-eager-dropout-ckpt": {"model": "phi-1.5", "batch": 2, "sequence": 777, "layers": 2, "attn": "eager", "dropout": 0.1, "ckpt": True},

@@ -36,7 +36,6 @@ fn refused(parts: &Parts<'_>) -> Option<NotCounted> {
     let has_lengths = parts.call.collation != Collation::Equal;
     let refused = [
         (model.position == Position::Relative, NotCounted::Layer),
-        (model.soft_cap.is_on() && !parts.is_eager(), NotCounted::CapsInFusedAttention),
         (has_experts && (model.bias != Bias::None || !experts::have_several_active(model)), NotCounted::Experts),
         (has_lengths && !model.position.rotates(), parts.call.collation.not_counted()),
     ];

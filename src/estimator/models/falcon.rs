@@ -37,8 +37,11 @@ fn opening(parts: &Parts<'_>) -> Block {
     let (mut block, arguments) = Block::new(&[tokens()]);
     let embedded = block.add(Place::TokenEmbedding, Operator::Embedding { ids: arguments[0], rows: V, width: H });
     let positions = block.add(Place::Positions, Operator::PositionIds);
-    let mask =
-        if parts.is_eager() { Operator::CausalMask { embedded, has_window: false } } else { Operator::BooleanMask };
+    let mask = if parts.is_eager() {
+        Operator::CausalMask { embedded, has_window: false }
+    } else {
+        Operator::BooleanMask { has_window: false }
+    };
     let mask = block.add(Place::Mask, mask);
     let [cos, sin] =
         block.add_all(Place::RotaryTable, Operator::RotaryTable { positions, width: D, dtype: parts.call.dtype });

@@ -7,7 +7,7 @@ use super::{Block, NotCounted, Run, llama};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Value, Weighting};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{D, F, H, K, N, S, Shape};
+use crate::estimator::units::{D, DType, F, H, K, N, S, Shape};
 
 /// Whether a model's layers are like Gemma's, with two norms, Gemma 2's, with four and soft caps, or Gemma 3's, with norms of
 /// heads.
@@ -29,9 +29,11 @@ pub fn is_third(model: &Model) -> bool {
 /// Of how many layers of Gemma 3 the last attends to all tokens (`sliding_window_pattern`), by tables of its own.
 const PATTERN: u32 = 6;
 
-/// The shortest window of a published Gemma 3 (`sliding_window` of the one with a billion weights). From its length on a fused
-/// kernel is given a mask in most layers.
-const SHORTEST_WINDOW: u32 = 512;
+/// The tokens of a window of Gemma 3 (`sliding_window`): 512 in the published models of 0.27 and 1 billion weights, 1,024 in
+/// those that are wider.
+fn window_of_third(model: &Model) -> u32 {
+    if model.hidden < 2_560 { 512 } else { 1_024 }
+}
 
 /// Whether layers are given one of two pairs of tables of cosines and sines.
 pub fn has_two_tables(model: &Model) -> bool {
@@ -40,14 +42,8 @@ pub fn has_two_tables(model: &Model) -> bool {
 
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
-    if parts.model.soft_cap.is_on() && !parts.is_eager() {
-        return Err(NotCounted::CapsInFusedAttention);
-    }
     if is_third(parts.model) && parts.call.collation != Collation::Equal {
         return Err(parts.call.collation.not_counted());
-    }
-    if is_third(parts.model) && !parts.is_eager() && parts.call.sequence >= SHORTEST_WINDOW {
-        return Err(NotCounted::Window);
     }
     let scale = constant(Place::EmbeddingScale, Form::new(parts.call.dtype, Shape::ONE));
     let opening = opening(parts, whole_heads(parts), scaled);
@@ -91,8 +87,15 @@ fn given(parts: &Parts<'_>) -> Vec<Form> {
     first.chain(std::iter::repeat_n(table, tables)).collect()
 }
 
-fn window(parts: &Parts<'_>) -> Option<Form> {
-    mask_form(parts).filter(|_| parts.has_windows())
+/// The form of the mask of a window, where layers are given one. Caps on scores are flash-attn's, which has the window in its
+/// kernel; PyTorch's kernels are given a mask of Gemma 3 from the length of its window on
+/// (`create_sliding_window_causal_mask` in masking_utils.py).
+pub fn window(parts: &Parts<'_>) -> Option<Form> {
+    if parts.is_eager() {
+        return mask_form(parts).filter(|_| parts.has_windows());
+    }
+    let is_masked = is_third(parts.model) && parts.call.sequence >= window_of_third(parts.model);
+    is_masked.then(|| Form::new(DType::Byte, S * S))
 }
 
 /// `GemmaDecoderLayer.forward` and its like, of a layer that attends to all tokens or to those of a window.
@@ -104,10 +107,10 @@ fn layer(parts: &Parts<'_>, is_far: bool) -> Block {
         // Which pair comes first is the order of a set of texts, here that of `PYTHONHASHSEED=0`.
         of_near = arguments[arguments.len() - 2..].to_vec();
     }
-    if let Some(mask) = mask_form(parts).map(|_| arguments[4]) {
-        of_near.push(if window(parts).is_some() { arguments[5] } else { mask });
-        of_far.push(mask);
-    }
+    let whole = mask_form(parts).map(|_| arguments[4]);
+    let window = window(parts).map(|_| arguments[if whole.is_some() { 5 } else { 4 }]);
+    of_near.extend(window.or(whole));
+    of_far.extend(whole);
     // Only one of two masks is an argument, and one of two pairs of tables.
     let (own, other) = if is_far { (of_far, of_near) } else { (of_near, of_far) };
     other.into_iter().filter(|argument| !own.contains(argument)).for_each(|argument| block.leave_out(argument));

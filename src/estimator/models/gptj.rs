@@ -2,7 +2,7 @@
 //! one norm, and pairs of columns of a part of each head rotated.
 
 use super::decoder::{Parts, Stack, layer_norm, linear, tokens};
-use super::{Block, NotCounted, neox, phi};
+use super::{Block, NotCounted, composed, neox, phi};
 use crate::estimator::operators::{Form, Operator, Part, Place, Product, Size, Tensor};
 use crate::estimator::scenario::Model;
 use crate::estimator::units::{B, D, DType, H, N, ROT, S, Shape, UNROT, V};
@@ -19,7 +19,8 @@ pub fn is_like(model: &Model) -> bool {
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
     if !parts.is_eager() {
-        return Err(NotCounted::FusedAttentionOfGptJ);
+        // Its class has eager attention, and that of the package flash-attn.
+        return Ok(Stack { head: Product::LinearWithBias, ..composed::stack(parts)? });
     }
     let dtype = parts.call.dtype;
     let shared = vec![Form::new(DType::Long, S), Form::new(dtype, B * S * S)];

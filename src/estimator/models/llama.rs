@@ -84,13 +84,14 @@ pub fn opening(parts: &Parts<'_>, tables: Tables, changed: fn(&Parts<'_>, &mut B
         block.add(Place::Mask, Operator::AsBooleans { mask: arguments[1] });
     }
     let mut mask = |place, has_window| {
-        let causal = Operator::CausalMask { embedded, has_window };
+        let added = Operator::CausalMask { embedded, has_window };
+        let causal = if parts.is_eager() { added } else { Operator::BooleanMask { has_window } };
         let of_padding = |mask| Operator::PaddingMask { mask, embedded, is_added: parts.is_eager() };
         let is_padded = parts.call.collation == Collation::Padded;
         block.add(place, if is_padded { of_padding(arguments[1]) } else { causal })
     };
     let whole = mask_form(parts).map(|_| mask(Place::Mask, starcoder2::is_like(parts.model)));
-    let window = (parts.is_eager() && parts.has_windows()).then(|| mask(Place::WindowMask, true));
+    let window = gemma::window(parts).map(|_| mask(Place::WindowMask, true));
     let Tables { dtype, width } = tables;
     let hidden = parts.dropout(&mut block, Place::EmbeddingDropout, embedded);
     let [cos, sin] = block.add_all(Place::RotaryTable, Operator::RotaryTable { positions, width, dtype });

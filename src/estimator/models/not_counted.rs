@@ -79,14 +79,6 @@ reasons! {
     Layer = "decoders whose scores have a learned bias for each distance, as those of T5, are not played yet";
     /// An engine that has hooks in every module.
     Modules = "DeepSpeed’s stage 3 is played with layers like Llama’s without experts alone";
-    /// Another attention than the eager one in GPT-J.
-    FusedAttentionOfGptJ = "GPT-J has eager attention alone";
-    /// A bias on scores in attention that is one kernel.
-    BiasInFusedAttention = "a bias on scores is played with eager attention alone";
-    /// A window shorter than the sequence.
-    Window = "sequences as long as the window of Gemma 3 are played with eager attention alone";
-    /// Soft caps in attention that is one kernel.
-    CapsInFusedAttention = "soft caps are played with eager attention alone";
 }
 
 impl fmt::Display for NotCounted {

@@ -83,7 +83,7 @@ pub enum Operator {
     /// The mask that eager attention adds to scores.
     CausalMask { embedded: Value, has_window: bool },
     /// The mask that says for each pair whether it counts.
-    BooleanMask,
+    BooleanMask { has_window: bool },
     /// The mask that a mask of tokens makes of every pair: `is_added` where as numbers that are added to scores.
     PaddingMask { mask: Value, embedded: Value, is_added: bool },
     /// Root-mean-square norm, spelt out in operations as in transformers.
@@ -309,7 +309,7 @@ impl Operator {
                 "transformers 5.23.0, modeling_gptj.py GPTJAttention.forward"
             }
             Self::RotaryPairs { .. } => "transformers 5.23.0, modeling_gptj.py apply_rotary_pos_emb",
-            Self::CausalMask { .. } | Self::BooleanMask | Self::PaddingMask { .. } => {
+            Self::CausalMask { .. } | Self::BooleanMask { .. } | Self::PaddingMask { .. } => {
                 "transformers 5.23.0, masking_utils.py create_causal_mask"
             }
             Self::CenteredNorm { .. } => "transformers 5.23.0, modeling_cohere.py CohereLayerNorm.forward",
@@ -388,7 +388,7 @@ impl Operator {
             Self::PositionIds
             | Self::Range
             | Self::CountedPositions
-            | Self::BooleanMask
+            | Self::BooleanMask { .. }
             | Self::PositionBuffer
             | Self::ComplexBuffer { .. }
             | Self::Alibi => vec![],
@@ -523,7 +523,7 @@ impl Operator {
                 return rotary::sinusoid_rows(to, to.slot(positions), dtype, rows, width).into();
             }
             Self::RotaryPairs { x, rows } => rotary::in_pairs(to, to.slot(x), to.slot(rows)),
-            Self::BooleanMask => attention::boolean_mask(to, false),
+            Self::BooleanMask { has_window } => attention::boolean_mask(to, has_window),
             Self::PaddingMask { mask, embedded, is_added } => {
                 collated::mask_of_padding(to, to.slot(mask), to.slot(embedded), is_added)
             }
