@@ -36,11 +36,15 @@ fn rows<'a>(document: &'a str, head: &str) -> impl Iterator<Item = &'a str> {
 
 /// The documents of `docs/`, each with its name and its text.
 fn documents() -> Vec<(String, String)> {
-    let files = fs::read_dir(here("docs")).expect("the folder").map(|entry| entry.expect("an entry").path());
+    documents_in("docs")
+}
+
+fn documents_in(folder: &str) -> Vec<(String, String)> {
+    let files = fs::read_dir(here(folder)).expect("the folder").map(|entry| entry.expect("an entry").path());
     let documents = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     let named = |path: PathBuf| {
         let name = path.file_name().expect("a name").to_str().expect("UTF-8").to_owned();
-        (format!("docs/{name}"), fs::read_to_string(path).expect("a text"))
+        (format!("{folder}/{name}"), fs::read_to_string(path).expect("a text"))
     };
     documents.map(named).collect()
 }
@@ -112,7 +116,8 @@ fn every_link_within_the_repository_leads_to_a_file_and_a_heading() {
     let named = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"];
     let read = |path: &str| (path.to_owned(), fs::read_to_string(here(path)).expect("it is committed"));
     let mut followed = 0;
-    for (path, text) in named.map(read).into_iter().chain(documents()) {
+    let documents = ["docs", "docs/development", "docs/decisions"].into_iter().flat_map(documents_in);
+    for (path, text) in named.map(read).into_iter().chain(documents) {
         for target in anchors(&text).0.into_iter().filter(|target| !target.contains("://")) {
             let (file, fragment) = target.split_once('#').unwrap_or((&target, ""));
             let file = if file.is_empty() { here(&path) } else { here(&path).with_file_name("").join(file) };
@@ -125,6 +130,16 @@ fn every_link_within_the_repository_leads_to_a_file_and_a_heading() {
         }
     }
     assert!(followed > 40, "{followed} links");
+}
+
+#[test]
+fn the_map_of_the_code_is_short_and_leads_to_all_that_developers_read() {
+    let map = fs::read_to_string(here("ARCHITECTURE.md")).expect("it is committed");
+    assert!(map.len() <= 8_000, "{} bytes", map.len());
+    let targets = anchors(&map).0;
+    for (path, _) in ["docs/development", "docs/decisions"].into_iter().flat_map(documents_in) {
+        assert!(targets.contains(&path), "{path}");
+    }
 }
 
 #[test]

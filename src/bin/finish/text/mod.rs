@@ -1,7 +1,7 @@
 //! The text of the site: Markdown with TeX in, sections of HTML with MathML out.
 //!
 //! A page is a folder of `src/pages/`, and a file of it is a section, in the order of the names. The dialect is told
-//! in ARCHITECTURE.md. Whoever puts a page together calls [`read()`], [`explain()`], [`link()`] and [`check()`] in this
+//! in docs/development/text.md. Whoever puts a page together calls [`read()`], [`explain()`], [`link()`] and [`check()`] in this
 //! order; the sections then hold `{{figure:NAME}}` where a figure goes, `{{sentence:NAME}}` where a sentence with numbers
 //! to drag goes, and `{{root}}` where the way to the root of the site goes.
 
