@@ -38,6 +38,8 @@ pub enum Name {
     Shards,
     /// Weights that were gathered ahead.
     Ahead,
+    /// Weights that a recomputation has gathered.
+    Again,
     /// Weights that were gathered last, and copied out.
     Copied,
     /// Gradients of a unit, joined.
@@ -164,6 +166,14 @@ pub enum Hook {
     BeforeForward,
     /// Its block has run forward.
     AfterForward,
+    /// Its module is about to run forward a second time, where the block around it is recomputed.
+    BeforeForwardAgain,
+    /// It is about to run so, and was gathered ahead.
+    TakeAhead,
+    /// Its module has run so.
+    AfterForwardAgain,
+    /// The unit that ran before it is gathered ahead, on the way back.
+    Ahead,
     /// The gradient of its block's output is there.
     BeforeBackward,
     /// Its block has run backward.
@@ -204,6 +214,42 @@ impl Hook {
     }
 }
 
+/// When a hook of a module is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModuleHook {
+    /// It is about to run forward; a second time in the backward pass, where it is recomputed.
+    BeforeForward {
+        /// Whether it is recomputed.
+        again: bool,
+    },
+    /// It has run forward.
+    AfterForward {
+        /// Whether it was recomputed.
+        again: bool,
+    },
+    /// The gradient of its result is there.
+    BeforeBackward,
+    /// The gradient of its input is there.
+    AfterBackward,
+    /// It reads a weight of the module of a number.
+    Reads(usize),
+}
+
+impl ModuleHook {
+    /// The hook of a unit at which it is called, where there is one.
+    pub const fn of_unit(self) -> Option<Hook> {
+        match self {
+            Self::BeforeForward { again: false } => Some(Hook::BeforeForward),
+            Self::BeforeForward { again: true } => Some(Hook::BeforeForwardAgain),
+            Self::AfterForward { again: false } => Some(Hook::AfterForward),
+            Self::AfterForward { again: true } => Some(Hook::AfterForwardAgain),
+            Self::BeforeBackward => Some(Hook::BeforeBackward),
+            Self::AfterBackward => Some(Hook::AfterBackward),
+            Self::Reads(_) => None,
+        }
+    }
+}
+
 /// Weights that an engine gathers together, by what it does with them.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
@@ -214,6 +260,11 @@ impl Unit {
     /// What is done at a hook, in order.
     pub fn at(&self, hook: Hook) -> &[Act] {
         &self.acts[hook as usize]
+    }
+
+    /// Whether nothing is done at any hook.
+    pub fn is_empty(&self) -> bool {
+        self.acts.iter().all(Vec::is_empty)
     }
 
     /// Adds what is done at a hook.

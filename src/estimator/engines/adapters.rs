@@ -6,10 +6,10 @@ use crate::estimator::operators::{Adapter, Operator, Place};
 use crate::estimator::scenario::Recipe;
 use crate::estimator::units::{DType, R, Width};
 
-/// Freezes the model, and puts an adapter beside each of the targets, unless they are switched off (`disable_adapter`).
-pub fn adapt(model: &mut Model, recipe: &Recipe, dtype: DType, are_on: bool) {
+/// Freezes the model, and puts an adapter of a type, which an engine may gather in another, beside each of the targets, unless they are switched off (`disable_adapter`).
+pub fn adapt(model: &mut Model, recipe: &Recipe, dtype: DType, gathered: Option<DType>, are_on: bool) {
     model.widths = model.widths.with(Width::Rank, u64::from(recipe.rank));
-    let adapter = Adapter { rank: R, dtype, has_dropout: recipe.adapter_dropout.is_on() };
+    let adapter = Adapter { rank: R, dtype, gathered, has_dropout: recipe.adapter_dropout.is_on() };
     let is_sparse = |block: &mut Block| block.applications.iter().any(|one| one.place == Place::Router);
     let has_experts = model.blocks_mut().any(is_sparse);
     for application in model.blocks_mut().flat_map(|block| &mut block.applications) {

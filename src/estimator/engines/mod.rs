@@ -14,8 +14,8 @@ mod tasks;
 mod tensor_parallel;
 mod torchtitan;
 
-pub use acts::{Act, Hook, Name, Round, Unit};
-pub use data_parallel::{DataParallel, ModuleHook, Parameter, Piece, Place as UnitPlace, Told, Unsaid, Zero};
+pub use acts::{Act, Hook, ModuleHook, Name, Round, Unit};
+pub use data_parallel::{DataParallel, Parameter, Piece, Place as UnitPlace, Told, Unsaid, Zero};
 pub use optimizers::{Optimizer, Update};
 pub use passes::{Batches, Local, Network, Pass, Plan};
 pub use pipeline::{ActionKind, Pipeline};

@@ -60,7 +60,7 @@ impl Networks<'_> {
         let mut model = self.network(end, collation)?;
         self.tensor_parallel.into_iter().for_each(|parallel| parallel.divide(&mut model));
         if let DataParallel::Fsdp2(fsdp) = self.data_parallel
-            && fsdp.stored != fsdp.gathered
+            && fsdp.is_mixed
             && model.output.is_none()
         {
             // `output_dtype` of `MixedPrecisionPolicy`.
@@ -73,7 +73,8 @@ impl Networks<'_> {
         }
         let is_frozen = recipe.adapter != Adapter::None;
         if is_frozen {
-            adapters::adapt(&mut model, recipe, adapter_dtype(self.scenario), are_adapters_on);
+            let dtype = adapter_dtype(self.scenario);
+            adapters::adapt(&mut model, recipe, dtype, self.data_parallel.gathered(), are_adapters_on);
         }
         if self.data_parallel.learns_modules() {
             for application in model.blocks_mut().flat_map(|block| &mut block.applications) {

@@ -72,6 +72,8 @@ pub struct Adapter {
     pub rank: Shape,
     /// The type of its weights.
     pub dtype: DType,
+    /// The type in which an engine gathers its weights, and to which it casts what its layers are given, where it does.
+    pub gathered: Option<DType>,
     /// Whether its input passes a dropout.
     pub has_dropout: bool,
 }
@@ -183,7 +185,7 @@ pub fn autocast_weight(k: &mut Lowering<'_>, weight: Operand, form: Form, is_cac
 /// (`Linear4bit` in peft/tuners/lora/bnb.py, 0.21.2): the result is cloned, under autocast the input stays as it is, and it
 /// is the adapter's result that goes back to the type of the layer.
 pub fn adapted(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Product, adapter: Adapter) -> Slot {
-    let Adapter { rank, dtype, has_dropout } = adapter;
+    let Adapter { rank, dtype, gathered, has_dropout } = adapter;
     let whole = k.enter(ModuleKind::Plain, Some(x));
     let layer = k.enter(ModuleKind::Plain, Some(x));
     let base = linear(k, x, from, to, product);
@@ -204,12 +206,14 @@ pub fn adapted(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: P
     k.leave(dropping, dropped);
     let is_by_function = product.is_by_function();
     let factor = |k: &mut Lowering<'_>, module, [part, result]: [Part; 2], x, from, to| {
+        let x = gathered.map_or(x, |gathered| k.cast(Part::AutocastInput, x, gathered));
         k.enter_declared(module, x);
-        let weight = k.adapter_matrix(part, dtype, [to, from]);
+        let computed = gathered.unwrap_or(dtype);
+        let weight = k.adapter_matrix(part, [computed, dtype], [to, from]);
         let result = if is_by_function {
             function(k, result, x, weight, None, from, to)
         } else {
-            mm(k, result, x, weight, Matrix { from, to, dtype, is_cached: true })
+            mm(k, result, x, weight, Matrix { from, to, dtype: computed, is_cached: true })
         };
         k.leave(module, result);
         result

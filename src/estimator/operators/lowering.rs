@@ -218,7 +218,7 @@ impl<'r> Lowering<'r> {
 
     /// A vector of weights of the model.
     pub fn weight(&mut self, part: Part, form: Form) -> Operand {
-        self.any_weight(part, form, None, &[Size::Of(form)], self.is_trained, None)
+        self.any_weight(part, form, None, Some(form), self.is_trained, None)
     }
 
     /// The bias of a head, which is a weight of the module around it.
@@ -232,24 +232,24 @@ impl<'r> Lowering<'r> {
     /// A matrix of the model, of so many rows and columns.
     pub fn matrix(&mut self, part: Part, dtype: DType, sides: [Shape; 2]) -> Operand {
         let form = Form::new(dtype, sides[0] * sides[1]);
-        self.any_weight(part, form, Some(sides), &[Size::Of(form)], self.is_trained, None)
+        self.any_weight(part, form, Some(sides), Some(form), self.is_trained, None)
     }
 
-    /// A matrix of an adapter, which is trained.
-    pub fn adapter_matrix(&mut self, part: Part, dtype: DType, sides: [Shape; 2]) -> Operand {
-        let form = Form::new(dtype, sides[0] * sides[1]);
-        self.any_weight(part, form, Some(sides), &[Size::Of(form)], true, Some(Added::ToLayer))
+    /// A matrix of an adapter, which is trained, in the type in which it is computed with, and the one that it has itself.
+    pub fn adapter_matrix(&mut self, part: Part, [computed, held]: [DType; 2], sides: [Shape; 2]) -> Operand {
+        let form = Form::new(computed, sides[0] * sides[1]);
+        self.any_weight(part, form, Some(sides), Some(form.with_dtype(held)), true, Some(Added::ToLayer))
     }
 
     /// A matrix of an adapter of a parameter that is no layer's.
     pub fn stacked_adapter_matrix(&mut self, part: Part, dtype: DType, sides: [Shape; 2]) -> Operand {
         let form = Form::new(dtype, sides[0] * sides[1]);
-        self.any_weight(part, form, Some(sides), &[Size::Of(form)], true, Some(Added::ToParameter))
+        self.any_weight(part, form, Some(sides), Some(form), true, Some(Added::ToParameter))
     }
 
     /// A frozen weight of the model that is packed into several tensors. No kernel reads it as an operand.
     pub fn packed_weight(&mut self, form: Form, packing: &[Effect<Size>]) {
-        self.any_weight(Part::Weight, form, None, &[], false, None);
+        self.any_weight(Part::Weight, form, None, None, false, None);
         let mut effects = Vec::with_capacity(packing.len());
         let mut values = Vec::new();
         for effect in packing {
@@ -271,18 +271,18 @@ impl<'r> Lowering<'r> {
         part: Part,
         form: Form,
         sides: Option<[Shape; 2]>,
-        sizes: &[Size],
+        held: Option<Form>,
         is_trained: bool,
         added: Option<Added>,
     ) -> Operand {
         let made = form.with_dtype(self.types.loaded);
-        let made = (made != form).then(|| self.tensor(part, Size::Of(made)));
+        let made = (made != held.unwrap_or(form)).then(|| self.tensor(part, Size::Of(made)));
         let gradient = self.tensor(Part::WeightGradient, Size::Of(form));
         let weight = Weight {
             place: self.place,
             form,
             sides,
-            values: sizes.iter().map(|&size| self.tensor(part, size)).collect(),
+            values: held.iter().map(|&held| self.tensor(part, Size::Of(held))).collect(),
             made,
             packing: Vec::new(),
             gradient,

@@ -29,8 +29,8 @@ pub use application::Application;
 pub use attention::Masking;
 pub use experts::{Routing, Stack};
 pub use kernel::{
-    ASIDES, Added, Checkpoint, Conversion, Crossing, Effect, Kernel, ModuleKind, NOTHING, OPERANDS, OUTPUT, Operand,
-    Program, Reads, Slot, Weight,
+    ASIDES, Added, Checkpoint, Conversion, Crossing, Effect, Kernel, Module, ModuleKind, NOTHING, OPERANDS, OUTPUT,
+    Operand, Program, Reads, Slot, Weight,
 };
 pub use linear::{Adapter, Product};
 pub use loss_heads::Loss;

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use super::acts::NO_NAMES;
 use super::event::{Moment, Storage};
 use super::graph::Instance;
 use super::play::Play;
 use super::score::{Own, Played, Score, Stage};
 use super::tape::KeptWorkspace;
 use crate::estimator::engines::{Act, DataParallel, Hook, Name, Parameter, Piece, Told, Zero};
-use crate::estimator::operators::{Added, Place, Registry, Size, Tensor, TensorId};
+use crate::estimator::operators::{Added, ModuleKind, Place, Registry, Size, Tensor, TensorId};
 use crate::estimator::units::{DType, Widths};
 
 /// A tensor as DDP is told of it.
@@ -208,9 +209,10 @@ impl<'p> Play<'p> {
         }
         self.each_declared(network, |play, Own { weight, number, .. }| {
             if let (Some(&before), Some(_)) = (made.get(&number), weight.made) {
-                weight.values.iter().for_each(|&tensor| {
-                    play.tape.allocate(tensor);
-                });
+                let cast = weight.values.iter().map(|&tensor| play.tape.allocate(tensor)).collect::<Vec<_>>();
+                if play.is_sharded() {
+                    play.whole[number] = cast.into_iter().map(|storage| play.tape.repeated(storage)).collect();
+                }
                 play.tape.release(before);
             }
         });
@@ -230,7 +232,7 @@ impl<'p> Play<'p> {
             let at = beside.map_or(weights.len(), |beside| beside + 1);
             weights.insert(at, Parameter { number, place, elements, is_trained });
         });
-        let zero = Zero::new(deepspeed, weights, self.module_weights());
+        let zero = Zero::new(deepspeed, weights, self.module_weights.clone());
         let masters = zero.masters(&mut self.registry);
         let updates =
             masters.iter().map(|master| self.score.plan.optimizer.update(master, &mut self.registry)).collect();
@@ -247,10 +249,28 @@ impl<'p> Play<'p> {
         };
         let of_stage = |stage: &Stage<'_>| stage.instances.iter().map(&mut first).collect::<Vec<_>>();
         self.first_modules = self.divided().iter().map(of_stage).collect();
+        if !self.score.plan.data_parallel.is_told_of(Some(ModuleKind::Adapter)) {
+            return;
+        }
+        self.module_weights = self.weights_of_modules();
+        self.module_names = vec![NO_NAMES; next];
+        self.module_units = vec![None; next];
+        self.units_before = vec![None; next];
+        for (stage, first) in self.divided().iter().zip(self.first_modules.clone()) {
+            let mut last = vec![None; stage.units.len()];
+            for ((units, first), last) in stage.modules.iter().zip(first).zip(&mut last) {
+                for (number, unit) in units.iter().enumerate().filter(|(_, unit)| !unit.is_empty()) {
+                    let module = first + number;
+                    self.module_units[module] = Some(unit);
+                    self.units_before[module] = last.replace(module);
+                }
+            }
+            self.last_units.push(last);
+        }
     }
 
     /// The numbers of the weights that are each module's own.
-    fn module_weights(&self) -> Vec<Vec<usize>> {
+    fn weights_of_modules(&self) -> Vec<Vec<usize>> {
         let instances = self.divided().iter().flat_map(|stage| &stage.instances);
         let of = |instance: &Instance<'_>| {
             let number = |weight: &usize| instance.weights[*weight];

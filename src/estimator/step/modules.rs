@@ -4,7 +4,7 @@
 use super::acts::Scope;
 use super::graph::{Call, Instance, Pass, Value};
 use super::play::Play;
-use crate::estimator::engines::{Hook, ModuleHook};
+use crate::estimator::engines::{Act, Hook, ModuleHook, Name};
 use crate::estimator::operators::Crossing;
 
 /// A block by its stage, and its place there.
@@ -45,17 +45,21 @@ impl<'p> Play<'p> {
     pub fn cross(&mut self, (stage, place): BlockPlace, crossing: Crossing, value: Option<Value>) -> Option<Call> {
         let first = self.first_modules.get(stage).and_then(|of| of.get(place)).copied().unwrap_or_default();
         let outer = self.outer_modules();
+        let left = ModuleHook::AfterForward { again: value.is_none() };
         let (module, hook, back) = match crossing {
             Crossing::Enter(module) => {
                 let hook = ModuleHook::BeforeForward { again: value.is_none() };
                 (first + module, hook, Some(Hook::AfterBackward))
             }
-            Crossing::Leave(module) => (first + module, ModuleHook::AfterForward, Some(Hook::BeforeBackward)),
+            Crossing::Leave(module) => (first + module, left, Some(Hook::BeforeBackward)),
             Crossing::Read(module, other) => (first + module, ModuleHook::Reads(first + other), None),
-            Crossing::LeaveModel => (outer.saturating_sub(1), ModuleHook::AfterForward, Some(Hook::BeforeBackward)),
+            Crossing::LeaveModel => (outer.saturating_sub(1), left, Some(Hook::BeforeBackward)),
         };
         self.at_module(module, hook);
-        value?.node?;
+        if value?.node.is_none() {
+            self.late.extend((back == Some(Hook::AfterBackward)).then_some(module));
+            return None;
+        }
         Some(self.call_for(Scope::Module(module), back?))
     }
 
@@ -64,6 +68,47 @@ impl<'p> Play<'p> {
         if let Some((zero, _)) = &mut self.flat {
             let acts = zero.module(module, hook, &mut self.registry);
             self.acts(&acts, false);
+        } else if let Some(hook) = hook.of_unit() {
+            let scope = Scope::Module(module);
+            match hook {
+                // It is there, where its turn in the backward pass came before the second pass.
+                Hook::BeforeForwardAgain if self.is_gathered(module) => {}
+                Hook::BeforeForwardAgain if self.ahead == Some(module) => {
+                    self.ahead = None;
+                    self.unit_acts(scope, Hook::TakeAhead);
+                }
+                _ => self.unit_acts(scope, hook),
+            }
+        }
+    }
+
+    /// Whether the weights of a unit within a block are there.
+    fn is_gathered(&mut self, module: usize) -> bool {
+        !self.named(Name::Weights, Scope::Module(module)).is_empty()
+    }
+
+    /// The gradient of the result of a unit within a block is there. The unit is brought there if it is not, and then the one that
+    /// ran before it is gathered ahead (`pre_backward` in torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py, PyTorch
+    /// 2.15).
+    pub fn before_backward_of(&mut self, module: usize) {
+        if !self.is_gathered(module) {
+            self.ahead = None;
+            self.unit_acts(Scope::Module(module), Hook::BeforeBackward);
+        }
+        let before = self.units_before.get(module).copied().flatten();
+        if before.is_none_or(|before| !self.is_gathered(before) && self.ahead != Some(before)) {
+            self.unit_acts(Scope::Module(module), Hook::Ahead);
+            self.ahead = before;
+        }
+    }
+
+    /// The turn of modules whose input wanted no gradient (`_root_post_backward_final_callback` in
+    /// torch/distributed/fsdp/_fully_shard/_fsdp_state.py, PyTorch 2.15).
+    pub fn end_late(&mut self) {
+        let late = std::mem::take(&mut self.late);
+        if self.flat.is_none() && !late.is_empty() {
+            late.into_iter().for_each(|module| self.hook(Scope::Module(module), Hook::AfterBackward));
+            self.acts(&[Act::Drop(Name::Reducing)], false);
         }
     }
 
@@ -84,7 +129,7 @@ impl<'p> Play<'p> {
     /// It leaves those that put out the loss.
     pub fn leave_outer(&mut self, loss: Option<Value>) {
         for module in (0..self.outer_modules().saturating_sub(1)).rev() {
-            self.at_module(module, ModuleHook::AfterForward);
+            self.at_module(module, ModuleHook::AfterForward { again: false });
             if loss.is_some_and(|loss| loss.node.is_some()) {
                 let call = self.call_for(Scope::Module(module), Hook::BeforeBackward);
                 self.tape.call_on_the_way_back(call);

@@ -142,6 +142,8 @@ impl<'p> Play<'p> {
                     let held = std::mem::take(&mut self.locals[local.0]);
                     self.release(held);
                 }
+                // The loss goes, where the training loop has kept it, and the graph with it.
+                self.tape.forget_leaves();
             }
             Pass::EmptyCache => self.tape.empty_cache(),
             Pass::Backward(loss, dtype) => {
@@ -151,9 +153,12 @@ impl<'p> Play<'p> {
                 self.tape.begin_backward(loss, self.score.tensors.one[usize::from(*dtype == DType::Single)]);
                 self.run_backward();
                 self.hook(Scope::Root, Hook::AfterBackward);
+                self.end_late();
                 self.tape.end_backward();
                 self.end_reduction();
-                self.tape.forget_leaves();
+                if !self.score.plan.data_parallel.keeps_results() {
+                    self.tape.forget_leaves();
+                }
             }
             Pass::Norm(into) => self.take_norm(*into),
         }

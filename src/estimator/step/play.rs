@@ -33,6 +33,18 @@ pub struct Play<'p> {
     pub root_names: Names,
     /// The same of modules.
     pub module_names: Vec<Names>,
+    /// The modules that are units of their own, by their numbers.
+    pub module_units: Vec<Option<&'p Unit>>,
+    /// The unit that runs before each of them in the same block.
+    pub units_before: Vec<Option<usize>>,
+    /// The last of them in each block, by its stage and its place there.
+    pub last_units: Vec<Vec<Option<usize>>>,
+    /// The one that was gathered ahead, on the way back.
+    pub ahead: Option<usize>,
+    /// The weights of modules, by their numbers, where engines have hooks in modules.
+    pub module_weights: Vec<Vec<usize>>,
+    /// Modules whose input wants no gradient: their turn comes when the backward pass is over.
+    pub late: Vec<usize>,
     /// The number of the first module of each block that engines divide, by its stage and its place there.
     pub first_modules: Vec<Vec<usize>>,
     /// The blocks that are recomputed, by the names that the tape knows.
@@ -89,6 +101,12 @@ impl<'p> Play<'p> {
             unit_names: units.iter().map(|stage| vec![NO_NAMES; stage.units.len()]).collect(),
             root_names: NO_NAMES,
             module_names: Vec::new(),
+            module_units: Vec::new(),
+            units_before: Vec::new(),
+            last_units: Vec::new(),
+            ahead: None,
+            module_weights: Vec::new(),
+            late: Vec::new(),
             first_modules: Vec::new(),
             blocks: Vec::new(),
             numbered: HashMap::new(),
@@ -183,14 +201,20 @@ impl<'p> Play<'p> {
 
     /// The same of every unit of a stage.
     pub fn each_unit_of(&mut self, stage: usize, hook: Hook) {
-        let Some(Stage { units, times, .. }) = self.divided().get(stage) else { return };
-        if units.iter().all(|unit| unit.at(hook).is_empty()) {
+        let Some(Stage { units, modules, times, .. }) = self.divided().get(stage) else { return };
+        if units.iter().chain(modules.iter().flatten()).all(|unit| unit.at(hook).is_empty()) {
             return;
         }
         if *times > 1 {
             self.tape.begin_repeat(*times);
         }
-        (0..units.len()).for_each(|place| self.hook(Scope::Block(stage, place), hook));
+        for place in 0..units.len() {
+            // Units within are made first.
+            let first = self.first_modules[stage][place];
+            let count = modules.get(place).map_or(0, Vec::len);
+            (first..first + count).for_each(|module| self.hook(Scope::Module(module), hook));
+            self.hook(Scope::Block(stage, place), hook);
+        }
         if *times > 1 {
             self.tape.end_repeat();
         }
@@ -202,22 +226,35 @@ impl<'p> Play<'p> {
         self.acts(round.unit.at(hook), false);
     }
 
-    /// What is done with a unit; `None` for a module.
+    /// The engine's part at a hook of a unit.
+    pub fn hook(&mut self, scope: Scope, hook: Hook) {
+        match scope {
+            Scope::Module(module) if self.flat.is_some() => {
+                let is_before = hook == Hook::BeforeBackward;
+                let hook = if is_before { ModuleHook::BeforeBackward } else { ModuleHook::AfterBackward };
+                self.at_module(module, hook);
+            }
+            Scope::Module(module) if hook == Hook::BeforeBackward => self.before_backward_of(module),
+            Scope::Module(_) | Scope::Root => self.unit_acts(scope, hook),
+            Scope::Block(stage, place) => {
+                self.unit_acts(scope, hook);
+                if hook == Hook::BeforeBackward {
+                    self.ahead = self.last_units.get(stage).and_then(|of| of.get(place)).copied().flatten();
+                }
+            }
+        }
+    }
+
     fn unit(&self, scope: Scope) -> Option<&'p Unit> {
         match scope {
             Scope::Root => Some(&self.score.root),
             Scope::Block(stage, place) => Some(&self.divided()[stage].units[place]),
-            Scope::Module(_) => None,
+            Scope::Module(module) => self.module_units.get(module).copied().flatten(),
         }
     }
 
-    /// The engine's part at a hook of a unit.
-    pub fn hook(&mut self, scope: Scope, hook: Hook) {
-        if let Scope::Module(module) = scope {
-            let is_before = hook == Hook::BeforeBackward;
-            let hook = if is_before { ModuleHook::BeforeBackward } else { ModuleHook::AfterBackward };
-            return self.at_module(module, hook);
-        }
+    /// What is done with a unit at a hook.
+    pub fn unit_acts(&mut self, scope: Scope, hook: Hook) {
         for &act in self.unit(scope).map(|unit| unit.at(hook)).unwrap_or_default() {
             if let Act::UnlessNamed(name) = act
                 && !self.named(name, scope).is_empty()
@@ -254,12 +291,18 @@ impl<'p> Play<'p> {
     pub fn numbers(&self, scope: Scope) -> Vec<usize> {
         let of = |instance: &Instance<'_>| instance.weights.clone();
         match scope {
-            Scope::Block(stage, place) => of(&self.divided()[stage].instances[place]),
+            Scope::Block(stage, place) => {
+                let Stage { instances, modules, .. } = &self.divided()[stage];
+                let has_inner = modules.get(place).is_some_and(|modules| !modules.is_empty());
+                let weights = instances[place].weights.iter().zip(&instances[place].program.weights);
+                let own = weights.filter(|(_, weight)| !(has_inner && weight.added.is_some()));
+                own.map(|(&number, _)| number).collect()
+            }
             Scope::Root => {
                 let without_unit = self.divided().iter().filter(|stage| stage.units.is_empty());
                 without_unit.flat_map(|stage| stage.instances.iter().flat_map(of)).collect()
             }
-            Scope::Module(_) => Vec::new(),
+            Scope::Module(module) => self.module_weights.get(module).cloned().unwrap_or_default(),
         }
     }
 

@@ -6,7 +6,8 @@ use super::norm::{Norm, norm};
 use crate::estimator::engines::{HeldPart, Local, Network, Plan, Round, Split, Unit, UnitPlace, Update};
 use crate::estimator::models::{Block, Model};
 use crate::estimator::operators::{
-    CUBLAS, CUBLASLT, Crossing, Form, Owner, Part, Place, Program, Registry, Size, Tensor, TensorId, Types, Weight,
+    CUBLAS, CUBLASLT, Crossing, Form, Module, ModuleKind, Owner, Part, Place, Program, Registry, Size, Tensor,
+    TensorId, Types, Weight,
 };
 use crate::estimator::units::{DType, Shape};
 
@@ -16,6 +17,8 @@ pub struct Stage<'p> {
     pub instances: Vec<Instance<'p>>,
     /// What the optimizer does with each weight of each of them.
     pub updates: Vec<&'p [Update]>,
+    /// What the engine does with the weights of modules in them, where these are units of their own.
+    pub modules: Vec<Vec<Unit>>,
     /// What the engine does with the weights of each of them. Where the first and the last block have none, they are one unit.
     pub units: Vec<Unit>,
     /// How often they come.
@@ -201,8 +204,9 @@ fn root(plan: &Plan, programs: &[Programs], registry: &mut Registry) -> Unit {
     let first = plan.task.networks.first().zip(programs.first());
     let whole = first.filter(|_| !plan.data_parallel.has_units_apart());
     let weights = whole.map(|(network, programs)| programs.root(&network.model, registry)).unwrap_or_default();
-    let before = first.and_then(|(_, programs)| programs.last_layer());
-    let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: true, stays: false };
+    let before = first.and_then(|(_, programs)| programs.last_layer(plan.data_parallel.has_inner_units()));
+    let place =
+        UnitPlace { weights: &weights, before: before.as_deref(), is_root: true, stays: false, is_inner: false };
     plan.data_parallel.unit(place, &plan.widths(), registry)
 }
 
@@ -273,10 +277,11 @@ impl Programs {
         first.iter().chain(own).collect()
     }
 
-    /// The weights of the last layer.
-    fn last_layer(&self) -> Option<Vec<&Weight>> {
+    /// The weights of the last layer, without those that are in units within.
+    fn last_layer(&self, has_inner: bool) -> Option<Vec<&Weight>> {
         let layers = self.layers.iter().flatten();
-        layers.last().map(|lowered| lowered.program.weights.iter().collect())
+        let own = |weight: &&Weight| !(has_inner && weight.added.is_some());
+        layers.last().map(|lowered| lowered.program.weights.iter().filter(own).collect())
     }
 }
 
@@ -316,41 +321,52 @@ fn stages<'p>(
     first: usize,
 ) -> Vec<Stage<'p>> {
     let mut numbers = first..;
-    let mut stage = |programs: &'p [Lowered], units: Vec<Unit>, times| {
+    let mut stage = |programs: &'p [Lowered], units: Vec<Unit>, modules: Vec<Vec<Unit>>, times| {
         let instance = |Lowered { program, .. }: &'p Lowered| Instance {
             program,
             weights: numbers.by_ref().take(program.weights.len()).collect(),
         };
         let updates = programs.iter().map(|lowered| lowered.updates.as_slice()).collect();
-        Stage { instances: programs.iter().map(instance).collect(), updates, units, times }
+        Stage { instances: programs.iter().map(instance).collect(), updates, modules, units, times }
     };
     let is_apart = plan.data_parallel.has_units_apart();
     let mut before: Option<Vec<&Weight>> = None;
-    let mut unit = |program: &'p Program, stays| {
-        let weights: Vec<_> = program.weights.iter().collect();
-        let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: false, stays };
-        let unit = plan.data_parallel.unit(place, &model.widths, registry);
-        before = Some(weights);
-        unit
+    let has_inner = plan.data_parallel.has_inner_units();
+    // Units run in this order: those within a block, and then the block's.
+    let mut units_of = |program: &'p Program, stays| {
+        let inner = |module: &Module| has_inner && module.kind == ModuleKind::Adapter;
+        let mut unit = |weights: Vec<&'p Weight>, is_inner| {
+            let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: false, stays, is_inner };
+            let unit = plan.data_parallel.unit(place, &model.widths, registry);
+            before = Some(weights);
+            unit
+        };
+        let mut modules = Vec::new();
+        for module in program.modules.iter().filter(|_| has_inner) {
+            let weights = || module.weights.iter().map(|&weight| &program.weights[weight]).collect();
+            modules.push(if inner(module) { unit(weights(), true) } else { Unit::default() });
+        }
+        let own = program.weights.iter().filter(|weight| !(has_inner && weight.added.is_some()));
+        (unit(own.collect(), false), modules)
     };
     // A part of a pipeline may begin or end without weights.
     let is_unit = |program: &Program| is_apart && !program.weights.is_empty();
     let [opening] = &programs.opening;
-    let units = if is_unit(&opening.program) { vec![unit(&opening.program, false)] } else { Vec::new() };
-    let mut all = vec![stage(&programs.opening, units, 1)];
+    let units = if is_unit(&opening.program) { vec![units_of(&opening.program, false).0] } else { Vec::new() };
+    let mut all = vec![stage(&programs.opening, units, Vec::new(), 1)];
     for (run, programs) in model.layers.iter().zip(&programs.layers) {
         let members = match (depth, run.times) {
             (Depth::Folded, times @ 4..) => vec![1, times - 2, 1],
             (_, times) => vec![1; times as usize],
         };
         for times in members {
-            let units = programs.iter().map(|lowered| unit(&lowered.program, false)).collect();
-            all.push(stage(programs, units, times));
+            let (units, modules) = programs.iter().map(|lowered| units_of(&lowered.program, false)).unzip();
+            all.push(stage(programs, units, modules, times));
         }
     }
     let [closing] = &programs.closing;
-    let units = if is_unit(&closing.program) { vec![unit(&closing.program, true)] } else { Vec::new() };
-    let mut last = stage(&programs.closing, units, 1);
+    let units = if is_unit(&closing.program) { vec![units_of(&closing.program, true).0] } else { Vec::new() };
+    let mut last = stage(&programs.closing, units, Vec::new(), 1);
     if model.is_tied {
         // The head's matrix is the embedding's, the first of all.
         let weights = programs.closing[0].program.weights.iter().zip(&mut last.instances[0].weights);

@@ -11,11 +11,15 @@ use crate::estimator::units::{DType, Widths};
 pub struct Fsdp2 {
     /// Devices among which each weight is divided.
     pub devices: u64,
-    /// The type of the shards.
+    /// The type of the shards of the model's own weights.
     pub stored: DType,
-    /// The type in which weights are gathered (`param_dtype` of `MixedPrecisionPolicy`).
+    /// That of adapters, each of whose matrices is a unit within that of its layer.
+    pub adapters: Option<DType>,
+    /// Whether weights are gathered and gradients summed in types of their own (`MixedPrecisionPolicy`).
+    pub is_mixed: bool,
+    /// The type in which weights are gathered then (`param_dtype`).
     pub gathered: DType,
-    /// The type in which gradients are summed (`reduce_dtype`).
+    /// The type in which gradients are summed then (`reduce_dtype`).
     pub reduced: DType,
     /// Whether a unit's weights go after its forward pass (`reshard_after_forward`).
     pub reshards: bool,
@@ -39,7 +43,18 @@ impl Fsdp2 {
     /// devices.
     pub fn held(self, weight: &Weight) -> Weight {
         let held = Held::Rows { rows: weight.rows(), parts: self.devices };
-        Weight { form: weight.form.with_dtype(self.stored), held, ..weight.clone() }
+        Weight { form: weight.form.with_dtype(self.types(&[weight]).stored), held, ..weight.clone() }
+    }
+
+    /// The types of a unit.
+    fn types(self, weights: &[&Weight]) -> Types {
+        let is_adapter = weights.first().is_some_and(|weight| weight.added.is_some());
+        let stored = self.adapters.filter(|_| is_adapter).unwrap_or(self.stored);
+        if self.is_mixed {
+            Types { stored, gathered: self.gathered, reduced: self.reduced }
+        } else {
+            Types { stored, gathered: stored, reduced: stored }
+        }
     }
 
     /// Has gradients that are added up on the device be cast to the type in which they are summed over devices: the first one of
@@ -85,18 +100,37 @@ impl Fsdp2 {
             .with(Hook::Wrap, shards.into_iter().map(Act::State).chain([Act::DropWhole]))
             .with(Hook::BeforeForward, kept.into_iter().chain(gather).chain(wait))
             .with(Hook::AfterForward, reshard.into_iter().chain(last));
+        // In a second pass each unit within is the root of its own pass, behind which nothing goes but what was gathered
+        // (`pre_forward` and `post_forward` in _fsdp_param_group.py).
+        let second = tensors.gather_as(around.weights, Name::Again).into_iter().chain(copy_out.iter().copied());
+        let taken = copy_out.iter().copied().chain([Act::Move(Name::Copied, Name::Ahead)]);
+        let unit = unit
+            .with(Hook::BeforeForwardAgain, second.chain([Act::Move(Name::Copied, Name::Again)]))
+            .with(Hook::TakeAhead, taken)
+            .with(Hook::AfterForwardAgain, [Act::Drop(Name::Copied)]);
         // The unit that ran after it has gathered it ahead (`_backward_prefetch`); nobody has the root.
         let own = if around.is_root { tensors.gather(around.weights) } else { Vec::new() };
         let again = own.into_iter().chain(copy_out).chain([Act::Drop(Name::Ahead)]);
         let again = reshards.then_some(again).into_iter().flatten();
-        let ahead = (self.reshards && !self.is_deferred).then_some(before).into_iter().flatten();
+        let ahead = (self.reshards && !self.is_deferred).then_some(before).into_iter().flatten().collect::<Vec<_>>();
+        // A unit within asks whether the one before it is there.
+        let both = again.chain(ahead.iter().copied().filter(|_| !around.is_inner)).collect::<Vec<_>>();
         // What the last sum read is held until the next unit's turn, and that of the root to the end of the pass.
         let end = around.is_root.then_some(Act::Drop(Name::Reducing));
         let sum = if self.is_deferred { Hook::Reduce } else { Hook::AfterBackward };
-        unit.with(Hook::BeforeBackward, again.chain(ahead))
+        unit.with(Hook::BeforeBackward, both)
+            .with(Hook::Ahead, ahead)
             .with(sum, reduce.into_iter().chain(end))
             .with(Hook::ZeroGradients, [Act::Drop(Name::Gradients)])
     }
+}
+
+/// The types of a unit: of its shards, of what is gathered, and of the sum of gradients.
+#[derive(Clone, Copy)]
+struct Types {
+    stored: DType,
+    gathered: DType,
+    reduced: DType,
 }
 
 /// The tensors of a unit.
@@ -135,18 +169,22 @@ impl Tensors<'_> {
 
     /// `foreach_all_gather` in _fsdp_collectives.py: where types differ the shards are first copied into one buffer.
     fn gather(&mut self, weights: &[&Weight]) -> Vec<Act> {
-        let Fsdp2 { stored, gathered, .. } = self.fsdp;
+        self.gather_as(weights, Name::Ahead)
+    }
+
+    fn gather_as(&mut self, weights: &[&Weight], name: Name) -> Vec<Act> {
+        let Types { stored, gathered, .. } = self.fsdp.types(weights);
         let parts = self.parts(weights);
         let cast = (stored != gathered).then(|| self.of_unit(Part::AllGatherInput, parts, gathered));
         let output = self.of_unit(Part::AllGatherOutput, self.whole(parts), gathered);
         let cast_first = cast.map(|cast| Act::Name(Name::Shards, cast));
         let cast_last = cast.map(|_| Act::Drop(Name::Shards));
-        cast_first.into_iter().chain([Act::Name(Name::Ahead, output)]).chain(cast_last).collect()
+        cast_first.into_iter().chain([Act::Name(name, output)]).chain(cast_last).collect()
     }
 
     /// `foreach_all_gather_copy_out`: a tensor for each weight, and the workspace of `split_with_sizes_copy`.
     fn copy_out(&mut self, weights: &[&Weight]) -> Vec<Act> {
-        let bytes = self.fsdp.gathered.bytes();
+        let bytes = self.fsdp.types(weights).gathered.bytes();
         let mut acts = Vec::new();
         for weight in weights {
             let whole = Size::Bytes(self.whole(self.part(weight)).saturating_mul(bytes));
@@ -161,7 +199,10 @@ impl Tensors<'_> {
 
     /// `post_backward` in _fsdp_param_group.py and `foreach_reduce`.
     fn reduce(&mut self, weights: &[&Weight]) -> Vec<Act> {
-        let Fsdp2 { stored, reduced, .. } = self.fsdp;
+        if !weights.iter().any(|weight| weight.is_trained) {
+            return vec![Act::Drop(Name::Weights), Act::Drop(Name::Reducing)];
+        }
+        let Types { stored, reduced, .. } = self.fsdp.types(weights);
         let parts = self.parts(weights);
         let input = self.of_unit(Part::ReduceInput, self.whole(parts), reduced);
         let chunks: Vec<_> = weights.iter().map(|weight| self.part(weight).saturating_mul(reduced.bytes())).collect();

@@ -6,11 +6,12 @@ mod fsdp1;
 mod fsdp2;
 
 pub use ddp::{Ddp, Piece, Told};
-pub use deepspeed::{DeepSpeed, Divided, ModuleHook, Parameter, Zero};
+pub use deepspeed::{DeepSpeed, Divided, Parameter, Zero};
 pub use fsdp1::Fsdp1;
 pub use fsdp2::Fsdp2;
 
 use super::acts::Unit;
+use super::networks::adapter_dtype;
 use crate::estimator::choice::{Adapter, Engine, GradientType, Optimizer, Precision, ZeroStage};
 use crate::estimator::models::NotCounted;
 use crate::estimator::operators::{ModuleKind, Registry, Weight};
@@ -60,6 +61,8 @@ pub struct Place<'w> {
     pub is_root: bool,
     /// Whether its weights stay gathered from the forward pass to the backward pass.
     pub stays: bool,
+    /// Whether it is a module within the unit of a block.
+    pub is_inner: bool,
 }
 
 impl DataParallel {
@@ -143,11 +146,19 @@ impl DataParallel {
         if has_units_apart && (unsaid.is_fsdp1 || scenario.model.tied_embeddings.is_on()) {
             return Err(NotCounted::SeveralGpus);
         }
-        if recipe.adapter != Adapter::None || !is_played || unsaid.is_fsdp1 && !reshards {
+        let has_adapters = recipe.adapter != Adapter::None;
+        // Adapters on experts are no layers.
+        let is_adapted = recipe.adapter == Adapter::Lora && scenario.model.experts.count == 0;
+        if has_adapters && (unsaid.is_fsdp1 || has_units_apart || !is_adapted) {
             return Err(NotCounted::SeveralGpus);
         }
-        let stored = if is_mixed { DType::Single } else { DType::Half };
-        let reduced = if unsaid.reduces_in_half { DType::Half } else { stored };
+        if !is_played || unsaid.is_fsdp1 && !reshards {
+            return Err(NotCounted::SeveralGpus);
+        }
+        let stored = if is_mixed && !has_adapters { DType::Single } else { DType::Half };
+        let adapters = has_adapters.then(|| adapter_dtype(scenario));
+        let full = if is_mixed { DType::Single } else { stored };
+        let reduced = if unsaid.reduces_in_half { DType::Half } else { full };
         let (devices, gathered) = (u64::from(cluster.data_parallel()), DType::Half);
         let (is_deferred, shares_layers) = (cluster.pipeline_parallel > 1, cluster.tensor_parallel > 1);
         if shares_layers && devices == 1 {
@@ -159,6 +170,8 @@ impl DataParallel {
             Self::Fsdp2(Fsdp2 {
                 devices,
                 stored,
+                adapters,
+                is_mixed,
                 gathered,
                 reduced,
                 reshards,
@@ -208,8 +221,24 @@ impl DataParallel {
     }
 
     /// Whether it does something at a module of a kind, or where it is left that has embedding, layers and final norm.
-    pub fn is_told_of(self, _kind: Option<ModuleKind>) -> bool {
-        self.learns_modules()
+    pub fn is_told_of(self, kind: Option<ModuleKind>) -> bool {
+        match self {
+            Self::Fsdp2(fsdp) => fsdp.adapters.is_some() && kind == Some(ModuleKind::Adapter),
+            _ => self.learns_modules(),
+        }
+    }
+
+    /// Whether each matrix of an adapter is a unit of its own.
+    pub fn has_inner_units(self) -> bool {
+        matches!(self, Self::Fsdp2(Fsdp2 { adapters: Some(_), .. }))
+    }
+
+    /// The type in which all weights are gathered, where it is not their own.
+    pub fn gathered(self) -> Option<DType> {
+        match self {
+            Self::Fsdp2(fsdp) if fsdp.is_mixed => Some(fsdp.gathered),
+            _ => None,
+        }
     }
 
     /// Whether it learns in the first step in what order modules come.

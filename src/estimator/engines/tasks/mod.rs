@@ -99,7 +99,9 @@ impl Script {
     }
 
     fn forget(&mut self, names: &[Local]) {
-        self.passes.push(Pass::Forget(names.to_vec()));
+        if !names.is_empty() {
+            self.passes.push(Pass::Forget(names.to_vec()));
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::SOURCE;
-use crate::estimator::engines::acts::Act;
+use crate::estimator::engines::acts::{Act, ModuleHook};
 use crate::estimator::operators::{Part, Place, Registry, Size, Tensor, TensorId};
 
 /// Elements that are gathered ahead at most (`stage3_prefetch_bucket_size`).
@@ -34,24 +34,6 @@ pub struct Parameter {
     pub elements: u64,
     /// Whether it is trained.
     pub is_trained: bool,
-}
-
-/// When a hook of a module is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ModuleHook {
-    /// It is about to run forward; a second time in the backward pass, where it is recomputed.
-    BeforeForward {
-        /// Whether it is recomputed.
-        again: bool,
-    },
-    /// It has run forward.
-    AfterForward,
-    /// The gradient of its result is there.
-    BeforeBackward,
-    /// The gradient of its input is there.
-    AfterBackward,
-    /// It reads a weight of the module of a number.
-    Reads(usize),
 }
 
 /// Whether a weight is there (`ZeroParamStatus`).
@@ -215,7 +197,7 @@ impl Coordinator {
                 self.record(module);
                 self.fetch(module, again, &mut acts, registry);
             }
-            ModuleHook::AfterForward => self.release_module(module, true, &mut acts),
+            ModuleHook::AfterForward { .. } => self.release_module(module, true, &mut acts),
             ModuleHook::BeforeBackward => {
                 self.record(module);
                 if !self.in_backward.contains(&module) {

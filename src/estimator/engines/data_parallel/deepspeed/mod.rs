@@ -7,10 +7,10 @@ mod small;
 
 use std::ops::Range;
 
-use crate::estimator::engines::acts::Act;
+use crate::estimator::engines::acts::{Act, ModuleHook};
 use crate::estimator::operators::{Form, Held, Part, Place, Registry, Size, Tensor, TensorId, Weight};
 use crate::estimator::units::{DType, Shape};
-pub use coordinator::{ModuleHook, Parameter};
+pub use coordinator::Parameter;
 use flat::Flat;
 use partitioned::Partitioned;
 

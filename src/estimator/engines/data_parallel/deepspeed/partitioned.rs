@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::coordinator::{Coordinator, ModuleHook, Parameter};
+use super::coordinator::{Coordinator, Parameter};
 use super::small::Small;
 use super::{DeepSpeed, id, master};
-use crate::estimator::engines::acts::{Act, Name};
+use crate::estimator::engines::acts::{Act, ModuleHook, Name};
 use crate::estimator::operators::{Part, Registry, Weight};
 
 /// Elements of a device's parts from which on a group of weights is full (`sub_group_size`).
