@@ -312,9 +312,11 @@ def build(run, device):
             setattr(model, {"nf4": "is_loaded_in_4bit", "int8": "is_loaded_in_8bit"}[run["base"]], True)
     if run["ckpt"]:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    if run["liger"]:
+        recipes.with_layers(model)
     if run["every"]:
         recipes.in_segments(model, run["every"])
-    if run["head"]:
+    if run["head"] or run["logits"] == "kept-fp32":
         recipes.with_head(model, run)
     if run["base"]:
         model = with_adapters(model, run)

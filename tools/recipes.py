@@ -9,7 +9,7 @@ import importlib.metadata
 import types
 
 # The scenario's words for what a run does.
-HEADS = ("chunked", "chunked-head", "kernel", "kernel-inplace", "fused", "kept-fp32")
+HEADS = ("chunked", "chunked-head", "kernel", "kernel-inplace", "fused")
 OPTIMIZERS = {
     "lion": ("lion", "foreach"),
     "muon": ("muon", "fused"),
@@ -48,8 +48,17 @@ def with_head(model, run):
         model.loss_function = of_next_tokens(flash if head == "kernel" else liger)
     elif head == "chunked":
         model.forward = types.MethodType(chunked, model)
+    elif run["logits"] == "kept-fp32":
+        model.forward = types.MethodType(kept_in_fp32, model)
     elif head == "chunked-head":
         model.forward = types.MethodType(chunked_head, model)
+
+
+def with_layers(model):
+    """The model with Liger's norms, rotary embedding and gated product."""
+    from liger_kernel.transformers.monkey_patch import MODEL_TYPE_TO_APPLY_LIGER_FN
+
+    MODEL_TYPE_TO_APPLY_LIGER_FN[model.config.model_type](fused_linear_cross_entropy=False, model=model)
 
 
 def without(apply):
@@ -106,6 +115,20 @@ def chunked(model, input_ids, labels, **_):
     loss = torchtune_loss()
     logits = [model.lm_head(chunk) for chunk in hidden.tensor_split(loss.num_output_chunks, dim=1)]
     return types.SimpleNamespace(loss=loss(logits, labels))
+
+
+def kept_in_fp32(model, input_ids, labels, **_):
+    """`LlamaForCausalLM.forward` of transformers 4.45.2, which puts logits out in fp32 and shifts them."""
+    import torch
+
+    hidden_states = model.model(input_ids=input_ids)[0]
+    logits = model.lm_head(hidden_states).float()
+    shift_logits = logits[..., :-1, :].contiguous()
+    shift_labels = labels[..., 1:].contiguous()
+    shift_logits = shift_logits.view(-1, model.config.vocab_size)
+    shift_labels = shift_labels.view(-1)
+    loss = torch.nn.CrossEntropyLoss()(shift_logits, shift_labels)
+    return types.SimpleNamespace(loss=loss, logits=logits)
 
 
 def torchtune_loss():

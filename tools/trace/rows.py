@@ -146,6 +146,8 @@ ROWS = {
     "loss-chunked-head-amp-accum": {**RECIPE, **WIDE, "head": "chunked-head"},
     "loss-chunked-head-one": {**RECIPE, "sequence": 1024, "batch": 1, "head": "chunked-head", "accum": 2},
     "loss-chunked-head-lora": {**RECIPE, "sequence": 1024, "batch": 3, "head": "chunked-head", "base": "bf16"},
+    "logits-kept-fp32": {**RECIPE, "logits": "kept-fp32"},
+    "logits-kept-fp32-amp-one": {**RECIPE, "batch": 1, "logits": "kept-fp32", "precision": "amp", "accum": 2},
     "segments-amp-accum": {**RECIPE, "layers": 6, "every": 3, "precision": "amp", "accum": 2},
     "segments-lora": {**RECIPE, "layers": 4, "every": 2, "base": "bf16"},
     "segments-rest": {**RECIPE, "layers": 5, "every": 2},

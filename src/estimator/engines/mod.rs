@@ -23,8 +23,8 @@ pub use tensor_parallel::TensorParallel;
 pub use torchtitan::{HeldPart, Split};
 
 use crate::estimator::choice::{
-    Adapter, AdapterTargets, Batching, Engine, Fp8, FrozenType, Kernels, Logits, LossHead, Method, Offload, Precision,
-    Recomputation, StepKernel, TaskKind,
+    Adapter, AdapterTargets, AttentionKernel, Batching, Engine, Fp8, FrozenType, Kernels, Logits, LossHead, Method,
+    Offload, Precision, Recomputation, StepKernel, TaskKind,
 };
 use crate::estimator::models::NotCounted;
 use crate::estimator::scenario::Scenario;
@@ -80,11 +80,13 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let is_recomputation = match recipe.recomputation {
         Recomputation::None | Recomputation::Full => true,
         Recomputation::KthLayer => !is_task && is_alone || is_titan,
+        // Fused attention has no scores to keep, and computes them again by itself.
+        Recomputation::Selective => !is_task && is_alone && recipe.attention == AttentionKernel::Flash,
         Recomputation::Block | Recomputation::EveryK => !is_task && is_alone,
         Recomputation::Operators => is_titan,
-        _ => false,
     };
     // torchtitan's loss hands the head a gradient for each chunk.
+    let keeps_wide_logits = !is_task && !is_encoder && recipe.logits == Logits::KeptFull;
     let adds_up = recipe.micro_batches > 1 || is_task || !is_alone || recipe.loss == LossHead::ChunkedHead;
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
@@ -97,7 +99,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (recipe.fp8 != Fp8::Off, NotCounted::Fp8),
         (recipe.kernels != Kernels::Eager, NotCounted::Kernels),
         (!is_recomputation, NotCounted::Recomputation),
-        (!is_loss || !is_task && recipe.logits == Logits::KeptFull, NotCounted::Loss),
+        (!is_loss || keeps_wide_logits && !is_alone, NotCounted::Loss),
         (is_task && (recipe.dropout.is_on() || is_frozen && recipe.adapter_dropout.is_on()), NotCounted::Dropout),
         (is_task && scenario.task.frozen == FrozenType::Half && has_wide_weights, NotCounted::Task),
         (is_encoder && recipe.adapter != Adapter::None, NotCounted::AdaptersOfEncoders),

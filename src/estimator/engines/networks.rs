@@ -85,7 +85,7 @@ impl Networks<'_> {
             }
         }
         checkpoints::recompute(&mut model, self.scenario);
-        if recipe.recomputation != Recomputation::None && is_frozen {
+        if !matches!(recipe.recomputation, Recomputation::None | Recomputation::Selective) && is_frozen {
             // Without it checkpoints of a frozen model would have nothing to derive (`enable_input_require_grads` of
             // transformers makes what comes out of the embedding's class a leaf).
             let embedded = model.opening.applications.iter_mut();

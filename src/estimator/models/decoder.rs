@@ -257,7 +257,8 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
     }
     let stack = (class.stack)(parts)?;
     let is_plain_head = stack.head == Product::Linear && !stack.scales_logits && !model.soft_cap.is_on();
-    if parts.call.loss != LossHead::Plain && (!is_plain_head || parts.call.collation != Collation::Equal) {
+    let is_own_loss = parts.call.loss == LossHead::Plain && parts.call.logits != Logits::KeptFull;
+    if !is_own_loss && (!is_plain_head || parts.call.collation != Collation::Equal) {
         return Err(NotCounted::Loss);
     }
     Ok(Model {
@@ -487,6 +488,12 @@ impl Parts<'_> {
             return Ok(block.giving(&[loss, logits]));
         }
         let wide = block.add(Place::Logits, Operator::To { x: logits, dtype: DType::Single });
+        if self.call.logits == Logits::KeptFull {
+            let loss = Loss::Shifted { is_copied: self.call.has_several_sequences };
+            let loss = block.add(Place::Loss, Operator::Loss { x: wide, loss });
+            block.named(&[x]);
+            return Ok(block.giving(&[loss, wide]));
+        }
         let labels = arguments[beside + 1];
         let loss = block.add(Place::Loss, Operator::CrossEntropy { logits: wide, labels, is_shifted: true });
         block.named(&[x, logits]);
@@ -539,6 +546,6 @@ impl Parts<'_> {
 
     /// Whether the training loop keeps the logits beside the loss.
     pub fn keeps_logits(&self) -> bool {
-        self.call.logits == Logits::Kept
+        self.call.logits != Logits::Dropped
     }
 }

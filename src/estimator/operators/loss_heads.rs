@@ -5,11 +5,11 @@ use super::kernel::Effect::{Brief, Drop, Kept, New, NewView, Pass, Workspace};
 use super::kernel::{ASIDES, FIRST, NOTHING, OUTPUT, Operand, Reads, SECOND, Slot, THIRD};
 use super::linear::autocast_weight;
 use super::log_probs::sum_of;
-use super::loss::to;
+use super::loss::{cross_entropy, to};
 use super::lowering::Lowering;
 use super::size::{CUBLAS, Size};
 use super::tensor::{Form, Part, Place};
-use crate::estimator::units::{B, CHUNK, DType, H, S, Shape, V};
+use crate::estimator::units::{B, CHUNK, DType, H, S, S1, Shape, V};
 
 /// Chunks of torchtune's and torchtitan's losses (`num_output_chunks`, `num_chunks`).
 const CHUNKS: u32 = 8;
@@ -21,6 +21,11 @@ pub enum Loss {
     BesideLogits,
     /// Liger takes logits and writes their gradient over them.
     InPlace,
+    /// transformers before version 4.46 takes logits that stay, and shifts them.
+    Shifted {
+        /// Whether those of all tokens but the last do not lie side by side, so that they are copied.
+        is_copied: bool,
+    },
     /// Liger takes the hidden state in so many chunks of rows.
     Fused {
         /// How many chunks there are.
@@ -43,6 +48,7 @@ impl Loss {
     pub const fn source(self) -> &'static str {
         match self {
             Self::BesideLogits => "flash-attention 2.8, flash_attn/ops/triton/cross_entropy.py",
+            Self::Shifted { .. } => "transformers 4.45.2, modeling_llama.py LlamaForCausalLM.forward",
             Self::InPlace => "Liger 0.8.5, ops/cross_entropy.py",
             Self::Fused { .. } => "Liger 0.8.5, ops/fused_linear_cross_entropy.py",
             Self::Chunked { .. } => "torchtune 0.6.1, modules/loss/ce_chunked_output_loss.py",
@@ -54,6 +60,7 @@ impl Loss {
     pub fn lower(self, k: &mut Lowering<'_>, x: Slot) -> Slot {
         match self {
             Self::BesideLogits => beside_logits(k, x),
+            Self::Shifted { is_copied } => shifted(k, x, is_copied),
             Self::InPlace => in_place(k, x),
             Self::Fused { chunks } => fused(k, x, chunks),
             Self::Chunked { is_copied } => chunked(k, x, is_copied),
@@ -88,6 +95,20 @@ fn next_labels(k: &mut Lowering<'_>, has_name: bool) -> Slot {
 fn counted(k: &mut Lowering<'_>, labels: Slot) -> [Slot; 2] {
     let flags = k.constant(Part::Mask, of_tokens(DType::Byte), &[labels]);
     [flags, super::log_probs::total_of_flags(k, flags)]
+}
+
+/// `logits[..., :-1, :].contiguous()` and `labels[..., 1:].contiguous()`, which copy those of several sequences, and
+/// `cross_entropy` (`LlamaForCausalLM.forward` of transformers 4.45.2).
+fn shifted(k: &mut Lowering<'_>, logits: Slot, is_copied: bool) -> Slot {
+    let whole = k.form(logits);
+    let form = Form { shape: whole.shape / S * S1, ..whole };
+    let view = k.view(logits, form).d(0, NOTHING, &[New]).put();
+    let labels = Form::new(DType::Long, B * S1);
+    let size = if is_copied { Size::Of(labels) } else { Size::Bytes(0) };
+    let shifted = if is_copied { k.copy(Part::Copied, view) } else { view };
+    let target = k.kernel(Part::Labels, labels, &[]).sized(Part::Labels, size).put();
+    [shifted, target].into_iter().for_each(|name| k.hold(name));
+    cross_entropy(k, shifted, target)
 }
 
 /// flash-attention's `CrossEntropyLoss` with `inplace_backward=False` (flash_attn/ops/triton/cross_entropy.py and
