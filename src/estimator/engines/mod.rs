@@ -85,8 +85,8 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         Recomputation::Block | Recomputation::EveryK => !is_task && is_alone,
         Recomputation::Operators => is_titan,
     };
-    // torchtitan's loss hands the head a gradient for each chunk.
     let keeps_wide_logits = !is_task && !is_encoder && recipe.logits == Logits::KeptFull;
+    // torchtitan's loss hands the head a gradient for each chunk.
     let adds_up = recipe.micro_batches > 1 || is_task || !is_alone || recipe.loss == LossHead::ChunkedHead;
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),

@@ -54,7 +54,8 @@ reasons! {
     Loss = "only the plain cross-entropy, masked words and classes of BERT, and on one GPU the losses of Liger, flash-attention, \
         torchtune and torchtitan without soft caps are played yet";
     /// Another optimizer.
-    Optimizer = "of optimizers, GaLore, APOLLO, Shampoo, SOAP and torchao’s are not played yet";
+    Optimizer = "of optimizers, GaLore, APOLLO, Shampoo, SOAP and torchao’s are not played yet, nor Muon beside AdamW that \
+        is not fused";
     /// An optimizer's step in the backward pass, beside what needs all gradients at once.
     UpdateInBackward = "the optimizer’s step in the backward pass is played on one GPU, without accumulation";
     /// Dropout in the blocks.
