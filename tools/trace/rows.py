@@ -161,6 +161,8 @@ ROWS = {
     "held-fsdp1-accum": {"with": "fsdp", "impl": "fsdp1", "model": "tinyllama-1.1b", "batch": 1, "sequence": 3000, "layers": 3, "world": 8, "precision": "amp", "ckpt": True, "accum": 3},
     "held-fsdp2-tied": {"with": "fsdp", "impl": "fsdp2", "model": "qwen2.5-0.5b", "batch": 1, "sequence": 256, "layers": 3, "world": 24, "precision": "amp", "ckpt": True},
     "held-fsdp2-accum": {"with": "fsdp", "impl": "fsdp2", "model": "mistral-7b", "batch": 1, "sequence": 3000, "layers": 2, "world": 2, "precision": "amp", "ckpt": True, "accum": 2},
+    "held-fsdp1-lora-ckpt": {"with": "fsdp", "impl": "fsdp1", "model": "tinyllama-1.1b", "batch": 3, "sequence": 1024, "layers": 3, "world": 8, "ckpt": True, "base": "bf16", "targets": "qv", "rank": 32, "adapter_dropout": 0.05},
+    "held-fsdp1-lora-all-amp": {"with": "fsdp", "impl": "fsdp1", "model": "tinyllama-1.1b", "batch": 2, "sequence": 511, "layers": 3, "world": 4, "precision": "amp", "base": "bf16", "targets": "all", "rank": 4, "adapter_dropout": 0.05, "autocast": True},
     "held-fsdp2-lora-ckpt": {"with": "fsdp", "impl": "fsdp2", "model": "llama-3.1-8b", "batch": 4, "sequence": 777, "layers": 2, "world": 64, "ckpt": True, "base": "bf16", "targets": "attention", "rank": 4, "adapter_dropout": 0.05},
     "held-fsdp2-lora-all-amp-ckpt": {"with": "fsdp", "impl": "fsdp2", "model": "qwen3-8b", "batch": 1, "sequence": 1024, "layers": 4, "world": 3, "precision": "amp", "ckpt": True, "base": "bf16", "targets": "all", "rank": 16, "adapter_dropout": 0.05},
     "held-fsdp2-lora-amp": {"with": "fsdp", "impl": "fsdp2", "model": "llama-2-7b", "batch": 1, "sequence": 511, "layers": 2, "world": 24, "precision": "amp", "base": "bf16", "targets": "attention", "rank": 8},

@@ -6,10 +6,23 @@ use crate::estimator::operators::{Adapter, Operator, Place};
 use crate::estimator::scenario::Recipe;
 use crate::estimator::units::{DType, R, Width};
 
-/// Freezes the model, and puts an adapter of a type, which an engine may gather in another, beside each of the targets, unless they are switched off (`disable_adapter`).
-pub fn adapt(model: &mut Model, recipe: &Recipe, dtype: DType, gathered: Option<DType>, are_on: bool) {
+/// The types of adapters.
+#[derive(Clone, Copy)]
+pub struct Adapted {
+    /// Their own.
+    pub dtype: DType,
+    /// That in which an engine gathers them, where it is another.
+    pub gathered: Option<DType>,
+    /// Whether the engine casts what they are given.
+    pub casts_input: bool,
+}
+
+/// Freezes the model, and puts an adapter beside each of the targets, unless they are switched off (`disable_adapter`).
+pub fn adapt(model: &mut Model, recipe: &Recipe, adapted: Adapted, are_on: bool) {
     model.widths = model.widths.with(Width::Rank, u64::from(recipe.rank));
-    let adapter = Adapter { rank: R, dtype, gathered, has_dropout: recipe.adapter_dropout.is_on() };
+    let Adapted { dtype, gathered, casts_input } = adapted;
+    let has_dropout = recipe.adapter_dropout.is_on();
+    let adapter = Adapter { rank: R, dtype, gathered, casts_input, has_dropout };
     let is_sparse = |block: &mut Block| block.applications.iter().any(|one| one.place == Place::Router);
     let has_experts = model.blocks_mut().any(is_sparse);
     for application in model.blocks_mut().flat_map(|block| &mut block.applications) {

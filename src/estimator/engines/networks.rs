@@ -60,12 +60,13 @@ impl Networks<'_> {
         let mut model = self.network(end, collation)?;
         self.tensor_parallel.into_iter().for_each(|parallel| parallel.divide(&mut model));
         if let DataParallel::Fsdp2(fsdp) = self.data_parallel
-            && fsdp.is_mixed
+            && fsdp.types.is_mixed
             && model.output.is_none()
         {
             // `output_dtype` of `MixedPrecisionPolicy`.
-            model.output = Some(Block::cast(Place::Loss, Form::new(model.loss, Shape::ONE), fsdp.gathered, tokens()));
-            model.loss = fsdp.gathered;
+            model.output =
+                Some(Block::cast(Place::Loss, Form::new(model.loss, Shape::ONE), fsdp.types.gathered, tokens()));
+            model.loss = fsdp.types.gathered;
         }
         let scales = self.data_parallel.loss_scales();
         if scales > 0 {
@@ -74,7 +75,9 @@ impl Networks<'_> {
         let is_frozen = recipe.adapter != Adapter::None;
         if is_frozen {
             let dtype = adapter_dtype(self.scenario);
-            adapters::adapt(&mut model, recipe, dtype, self.data_parallel.gathered(), are_adapters_on);
+            let gathered = self.data_parallel.gathered();
+            let casts_input = self.data_parallel.casts_inputs();
+            adapters::adapt(&mut model, recipe, adapters::Adapted { dtype, gathered, casts_input }, are_adapters_on);
         }
         if self.data_parallel.learns_modules() {
             for application in model.blocks_mut().flat_map(|block| &mut block.applications) {
@@ -116,12 +119,16 @@ impl Networks<'_> {
             // peft 0.21.2).
             loaded: match self.data_parallel {
                 _ if recipe.adapter == Adapter::Qlora => DType::Half,
-                DataParallel::Fsdp1(fsdp) => fsdp.stored,
-                DataParallel::Fsdp2(fsdp) => fsdp.stored,
+                DataParallel::Fsdp1(fsdp) => fsdp.types.stored,
+                DataParallel::Fsdp2(fsdp) => fsdp.types.stored,
                 DataParallel::Alone | DataParallel::Ddp(_) | DataParallel::DeepSpeed(_) => dtype,
             },
             buffers: self.data_parallel.buffers().unwrap_or(DType::Single),
-            autocast: (recipe.precision == Precision::Autocast).then_some(DType::Half),
+            // Under FSDP 1 adapters get inputs in fp32, which autocast alone brings to the type of gathered weights.
+            autocast: match self.data_parallel {
+                DataParallel::Fsdp1(fsdp) if fsdp.types.adapters.is_some() => self.data_parallel.gathered(),
+                _ => (recipe.precision == Precision::Autocast).then_some(DType::Half),
+            },
         }
     }
 }

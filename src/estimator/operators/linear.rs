@@ -72,8 +72,10 @@ pub struct Adapter {
     pub rank: Shape,
     /// The type of its weights.
     pub dtype: DType,
-    /// The type in which an engine gathers its weights, and to which it casts what its layers are given, where it does.
+    /// The type in which an engine gathers its weights, where it is another.
     pub gathered: Option<DType>,
+    /// Whether the engine casts what its layers are given to that type.
+    pub casts_input: bool,
     /// Whether its input passes a dropout.
     pub has_dropout: bool,
 }
@@ -185,7 +187,7 @@ pub fn autocast_weight(k: &mut Lowering<'_>, weight: Operand, form: Form, is_cac
 /// (`Linear4bit` in peft/tuners/lora/bnb.py, 0.21.2): the result is cloned, under autocast the input stays as it is, and it
 /// is the adapter's result that goes back to the type of the layer.
 pub fn adapted(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Product, adapter: Adapter) -> Slot {
-    let Adapter { rank, dtype, gathered, has_dropout } = adapter;
+    let Adapter { rank, dtype, gathered, casts_input, has_dropout } = adapter;
     let whole = k.enter(ModuleKind::Plain, Some(x));
     let layer = k.enter(ModuleKind::Plain, Some(x));
     let base = linear(k, x, from, to, product);
@@ -206,7 +208,7 @@ pub fn adapted(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: P
     k.leave(dropping, dropped);
     let is_by_function = product.is_by_function();
     let factor = |k: &mut Lowering<'_>, module, [part, result]: [Part; 2], x, from, to| {
-        let x = gathered.map_or(x, |gathered| k.cast(Part::AutocastInput, x, gathered));
+        let x = gathered.filter(|_| casts_input).map_or(x, |gathered| k.cast(Part::AutocastInput, x, gathered));
         k.enter_declared(module, x);
         let computed = gathered.unwrap_or(dtype);
         let weight = k.adapter_matrix(part, [computed, dtype], [to, from]);

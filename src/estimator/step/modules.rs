@@ -57,7 +57,12 @@ impl<'p> Play<'p> {
         };
         self.at_module(module, hook);
         if value?.node.is_none() {
-            self.late.extend((back == Some(Hook::AfterBackward)).then_some(module));
+            if back == Some(Hook::AfterBackward) && self.score.plan.data_parallel.waits_for_weights() {
+                let call = self.call_for(Scope::Module(module), Hook::AfterBackward);
+                self.tape.call_on_the_way_back(call);
+            } else {
+                self.late.extend((back == Some(Hook::AfterBackward)).then_some(module));
+            }
             return None;
         }
         Some(self.call_for(Scope::Module(module), back?))
@@ -77,6 +82,8 @@ impl<'p> Play<'p> {
                     self.ahead = None;
                     self.unit_acts(scope, Hook::TakeAhead);
                 }
+                // It stays where its turn in the backward pass has come.
+                Hook::AfterForwardAgain if self.in_backward.contains(&module) => {}
                 _ => self.unit_acts(scope, hook),
             }
         }
@@ -91,9 +98,12 @@ impl<'p> Play<'p> {
     /// ran before it is gathered ahead (`pre_backward` in torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py, PyTorch
     /// 2.15).
     pub fn before_backward_of(&mut self, module: usize) {
+        self.in_backward.push(module);
         if !self.is_gathered(module) {
-            self.ahead = None;
-            self.unit_acts(Scope::Module(module), Hook::BeforeBackward);
+            let is_ahead = self.ahead == Some(module);
+            self.ahead = self.ahead.filter(|_| !is_ahead);
+            let hook = if is_ahead { Hook::BeforeBackward } else { Hook::BeforeForwardAgain };
+            self.unit_acts(Scope::Module(module), hook);
         }
         let before = self.units_before.get(module).copied().flatten();
         if before.is_none_or(|before| !self.is_gathered(before) && self.ahead != Some(before)) {

@@ -212,6 +212,7 @@ impl<'p> Play<'p> {
                 if has_hooks {
                     self.hook(scope, Hook::BeforeForward);
                     self.hook_on_the_way_back(scope, Hook::AfterBackward);
+                    self.end_pending();
                 }
                 let arguments = [&[x], shared].concat();
                 let is_recomputed = is_recorded && instance.program.checkpoint.is_some();
@@ -223,11 +224,15 @@ impl<'p> Play<'p> {
                 x = results.first().copied().unwrap_or(x);
                 if has_hooks {
                     self.hook(scope, Hook::AfterForward);
-                    self.hook_on_the_way_back(scope, Hook::BeforeBackward);
+                    self.pending = Some(scope);
+                    if !self.score.plan.data_parallel.lets_go_late() {
+                        self.end_pending();
+                    }
                 }
             }
             self.end_repeat(*times, is_recorded);
         }
+        self.end_pending();
         if is_recorded && !network.model.hands_on {
             self.tape.mark(Moment::Loss);
             self.tape.on_the_way_back(Event::Mark(Moment::Backward));

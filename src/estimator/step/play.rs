@@ -41,6 +41,10 @@ pub struct Play<'p> {
     pub last_units: Vec<Vec<Option<usize>>>,
     /// The one that was gathered ahead, on the way back.
     pub ahead: Option<usize>,
+    /// The unit that has run forward, and whose turn in the backward pass is still to be called for.
+    pub pending: Option<Scope>,
+    /// Those whose turn in the backward pass has come and is not over.
+    pub in_backward: Vec<usize>,
     /// The weights of modules, by their numbers, where engines have hooks in modules.
     pub module_weights: Vec<Vec<usize>>,
     /// Modules whose input wants no gradient: their turn comes when the backward pass is over.
@@ -105,6 +109,8 @@ impl<'p> Play<'p> {
             units_before: Vec::new(),
             last_units: Vec::new(),
             ahead: None,
+            pending: None,
+            in_backward: Vec::new(),
             module_weights: Vec::new(),
             late: Vec::new(),
             first_modules: Vec::new(),
@@ -209,11 +215,16 @@ impl<'p> Play<'p> {
             self.tape.begin_repeat(*times);
         }
         for place in 0..units.len() {
-            // Units within are made first.
             let first = self.first_modules[stage][place];
-            let count = modules.get(place).map_or(0, Vec::len);
-            (first..first + count).for_each(|module| self.hook(Scope::Module(module), hook));
-            self.hook(Scope::Block(stage, place), hook);
+            let within = first..first + modules.get(place).map_or(0, Vec::len);
+            // Units within are made first.
+            if hook.is_root_first() {
+                self.hook(Scope::Block(stage, place), hook);
+            }
+            within.for_each(|module| self.hook(Scope::Module(module), hook));
+            if !hook.is_root_first() {
+                self.hook(Scope::Block(stage, place), hook);
+            }
         }
         if *times > 1 {
             self.tape.end_repeat();
@@ -235,7 +246,13 @@ impl<'p> Play<'p> {
                 self.at_module(module, hook);
             }
             Scope::Module(module) if hook == Hook::BeforeBackward => self.before_backward_of(module),
-            Scope::Module(_) | Scope::Root => self.unit_acts(scope, hook),
+            Scope::Module(module) => {
+                self.unit_acts(scope, hook);
+                if hook == Hook::AfterBackward {
+                    self.in_backward.retain(|other| *other != module);
+                }
+            }
+            Scope::Root => self.unit_acts(scope, hook),
             Scope::Block(stage, place) => {
                 self.unit_acts(scope, hook);
                 if hook == Hook::BeforeBackward {
@@ -278,6 +295,13 @@ impl<'p> Play<'p> {
         if self.is_sharded() && !is_idle {
             let call = self.call_for(scope, hook);
             self.tape.call_on_the_way_back(call);
+        }
+    }
+
+    /// Calls for the turn of the unit that has run forward.
+    pub fn end_pending(&mut self) {
+        if let Some(scope) = self.pending.take() {
+            self.hook_on_the_way_back(scope, Hook::BeforeBackward);
         }
     }
 

@@ -172,7 +172,8 @@ impl<'p> Score<'p> {
         // last.
         let has_buckets = plan.data_parallel.has_buckets();
         let most = if has_buckets { depth.micro_batches().max(3) } else { depth.micro_batches() };
-        let depth = if has_buckets { Depth::Whole } else { depth };
+        let is_whole = has_buckets || plan.data_parallel.lets_go_late();
+        let depth = if is_whole { Depth::Whole } else { depth };
         let root = root(plan, programs, registry);
         let (mut networks, mut count): (Vec<Played<'_>>, _) = (Vec::new(), 0);
         for (network, programs) in plan.task.networks.iter().zip(programs) {

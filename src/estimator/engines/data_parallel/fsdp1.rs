@@ -6,6 +6,7 @@
 //! tensor it is given back when the last of them has passed (`record_stream`); here that is at once.
 
 use super::Place as Around;
+use super::types::{Types, UnitTypes};
 use crate::estimator::engines::acts::{Act, Hook, Name, Unit};
 use crate::estimator::operators::{Held, Part, Place, Registry, Size, Tensor, TensorId, Weight};
 use crate::estimator::units::{DType, Widths};
@@ -15,30 +16,24 @@ use crate::estimator::units::{DType, Widths};
 pub struct Fsdp1 {
     /// Devices among which each unit is divided.
     pub devices: u64,
-    /// The type of the shards.
-    pub stored: DType,
-    /// The type in which weights are gathered (`param_dtype` of `MixedPrecision`), and that of buffers.
-    pub gathered: DType,
-    /// The type in which gradients are summed (`reduce_dtype`).
-    pub reduced: DType,
+    /// The types of units.
+    pub types: UnitTypes,
 }
 
 const SOURCE: &str = "PyTorch 2.15, distributed/fsdp/_flat_param.py";
 
 impl Fsdp1 {
-    /// Whether weights are gathered in another type than that in which they are stored.
-    pub fn is_mixed(self) -> bool {
-        self.stored != self.gathered
-    }
-
-    /// The weights of a unit as the first device holds them: whole leading ones, and a part of the next
-    /// (`_get_shard_metadata`).
+    /// The weights of a block as the first device holds them: whole leading ones of a unit, and a part of the next
+    /// (`_get_shard_metadata`). Each matrix of an adapter is a unit of its own.
     pub fn held(self, weights: &[&Weight], widths: &Widths) -> Vec<Weight> {
-        let mut left = self.share(weights, widths);
+        let is_inner = |weight: &Weight| self.types.adapters.is_some() && weight.added.is_some();
+        let own: Vec<_> = weights.iter().copied().filter(|weight| !is_inner(weight)).collect();
+        let mut left = self.share(&own, widths);
         let hold = |&weight: &&Weight| {
-            let elements = elements(weight, widths).min(left);
-            left -= elements;
-            let form = weight.form.with_dtype(self.stored);
+            let all = elements(weight, widths);
+            let elements = if is_inner(weight) { self.share(&[weight], widths) } else { all.min(left) };
+            left -= if is_inner(weight) { 0 } else { elements };
+            let form = weight.form.with_dtype(self.types.of(&[weight]).stored);
             let is_trained = weight.is_trained && elements > 0;
             Weight { form, is_trained, held: Held::Elements(elements), ..weight.clone() }
         };
@@ -55,14 +50,18 @@ impl Fsdp1 {
         let share = self.share(around.weights, widths);
         let whole = share.saturating_mul(self.devices);
         let padding = whole.saturating_sub(all(around.weights, widths));
-        let before = around.before.map(|before| self.share(before, widths));
-        let mut tensors = Tensors { fsdp: self, registry };
+        let before = around.before.map(|before| (self.types.of(before), self.share(before, widths)));
+        let mut tensors = Tensors { fsdp: self, types: self.types.of(around.weights), registry };
 
         let wrap = tensors.wrap(share, whole, padding);
         let init = tensors.init(share, whole);
-        let gather = tensors.gather(share);
-        let ahead = before.map(|before| tensors.gather(before)).unwrap_or_default();
-        let reduce = tensors.reduce(share, whole, padding);
+        let types = tensors.types;
+        let gather = tensors.gather(types, share, Name::Ahead);
+        let again = tensors.gather(types, share, Name::Again);
+        let ahead = before.map(|(types, before)| tensors.gather(types, before, Name::Ahead)).unwrap_or_default();
+        // Of frozen weights nothing is summed (`_post_backward_reshard_only_hook`).
+        let is_trained = around.weights.iter().any(|weight| weight.is_trained);
+        let reduce = if is_trained { tensors.reduce(share, whole, padding) } else { vec![Act::Drop(Name::Weights)] };
         let go = (!around.is_root).then_some(Act::Drop(Name::Weights));
         let come = (!around.is_root).then_some(Act::Move(Name::Weights, Name::Ahead));
         Unit::default()
@@ -73,7 +72,11 @@ impl Fsdp1 {
             .with(Hook::BeforeForward, gather.into_iter().chain([Act::Move(Name::Weights, Name::Ahead)]))
             .with(Hook::AfterForward, go)
             // `_pre_backward_hook`, which gathers the unit that ran before, too.
-            .with(Hook::BeforeBackward, come.into_iter().chain(ahead))
+            .with(Hook::BeforeBackward, come.into_iter().chain(ahead.iter().copied().filter(|_| !around.is_inner)))
+            .with(Hook::Ahead, ahead)
+            .with(Hook::BeforeForwardAgain, again.into_iter().chain([Act::Move(Name::Weights, Name::Again)]))
+            .with(Hook::TakeAhead, [Act::Move(Name::Weights, Name::Ahead)])
+            .with(Hook::AfterForwardAgain, [Act::Drop(Name::Weights)])
             .with(Hook::AfterBackward, reduce)
     }
 }
@@ -96,6 +99,7 @@ fn all(weights: &[&Weight], widths: &Widths) -> u64 {
 /// The tensors of a unit.
 struct Tensors<'t> {
     fsdp: Fsdp1,
+    types: Types,
     registry: &'t mut Registry,
 }
 
@@ -107,7 +111,7 @@ impl Tensors<'_> {
 
     /// `FlatParamHandle`: the weights are joined, and padding behind them, once for the sizes and once to be joined.
     fn wrap(&mut self, share: u64, whole: u64, padding: u64) -> Vec<Act> {
-        let stored = self.fsdp.stored;
+        let stored = self.types.stored;
         let padding = (padding > 0).then(|| self.id(Part::Padding, padding, stored));
         let flat = self.id(Part::FlatWeights, whole, stored);
         let shard = self.id(Part::Weight, share, stored);
@@ -122,27 +126,28 @@ impl Tensors<'_> {
 
     /// `init_flat_param_attributes`: buffers are made on the model's stream, and resized to nothing at once.
     fn init(&mut self, share: u64, whole: u64) -> Vec<Act> {
-        let Fsdp1 { stored, gathered, .. } = self.fsdp;
-        let cast = self.fsdp.is_mixed().then(|| self.id(Part::FlatWeights, share, gathered));
+        let Types { stored, gathered, .. } = self.types;
+        let is_cast = stored != gathered;
+        let cast = is_cast.then(|| self.id(Part::FlatWeights, share, gathered));
         let plain = self.id(Part::FlatWeights, whole, gathered);
-        let full = self.fsdp.is_mixed().then(|| self.id(Part::FlatWeights, whole, stored));
+        let full = is_cast.then(|| self.id(Part::FlatWeights, whole, stored));
         cast.into_iter().chain([plain]).chain(full).map(Act::Brief).collect()
     }
 
     /// `FlatParamHandle.unshard`: where types differ the shard is first cast.
-    fn gather(&mut self, share: u64) -> Vec<Act> {
-        let Fsdp1 { gathered, devices, .. } = self.fsdp;
-        let cast = self.fsdp.is_mixed().then(|| self.id(Part::LowPrecisionShard, share, gathered));
+    fn gather(&mut self, types: Types, share: u64, name: Name) -> Vec<Act> {
+        let (Types { stored, gathered, .. }, devices) = (types, self.fsdp.devices);
+        let cast = (stored != gathered).then(|| self.id(Part::LowPrecisionShard, share, gathered));
         let output = self.id(Part::AllGatherOutput, share.saturating_mul(devices), gathered);
         let cast_first = cast.map(|cast| Act::Name(Name::Shards, cast));
         let cast_last = cast.map(|_| Act::Drop(Name::Shards));
-        cast_first.into_iter().chain([Act::Name(Name::Ahead, output)]).chain(cast_last).collect()
+        cast_first.into_iter().chain([Act::Name(name, output)]).chain(cast_last).collect()
     }
 
     /// The gradients of the views are joined on the stream on which the views were made; then the flat gradient is summed
     /// (`_post_backward_hook`).
     fn reduce(&mut self, share: u64, whole: u64, padding: u64) -> Vec<Act> {
-        let Fsdp1 { stored, gathered, reduced, .. } = self.fsdp;
+        let Types { stored, gathered, reduced } = self.types;
         let padding = (padding > 0).then(|| self.id(Part::PaddingGradient, padding, gathered));
         let flat = self.id(Part::FlatGradient, whole, gathered);
         let cast = (reduced != gathered).then(|| self.id(Part::FlatGradientCast, whole, reduced));

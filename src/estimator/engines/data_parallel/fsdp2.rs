@@ -2,6 +2,7 @@
 //! Nothing is handed over with `record_stream`: a tensor is given back at once when its last name goes.
 
 use super::Place as Around;
+use super::types::{Types, UnitTypes};
 use crate::estimator::engines::acts::{Act, Hook, Name, Unit};
 use crate::estimator::operators::{Held, Part, Place, Registry, Size, Tensor, TensorId, Weight, resident_blocks};
 use crate::estimator::units::{DType, Widths};
@@ -11,16 +12,8 @@ use crate::estimator::units::{DType, Widths};
 pub struct Fsdp2 {
     /// Devices among which each weight is divided.
     pub devices: u64,
-    /// The type of the shards of the model's own weights.
-    pub stored: DType,
-    /// That of adapters, each of whose matrices is a unit within that of its layer.
-    pub adapters: Option<DType>,
-    /// Whether weights are gathered and gradients summed in types of their own (`MixedPrecisionPolicy`).
-    pub is_mixed: bool,
-    /// The type in which weights are gathered then (`param_dtype`).
-    pub gathered: DType,
-    /// The type in which gradients are summed then (`reduce_dtype`).
-    pub reduced: DType,
+    /// The types of units.
+    pub types: UnitTypes,
     /// Whether a unit's weights go after its forward pass (`reshard_after_forward`).
     pub reshards: bool,
     /// Whether the embedding is a unit of its own, and norm with head another, whose weights stay for the backward pass.
@@ -43,18 +36,7 @@ impl Fsdp2 {
     /// devices.
     pub fn held(self, weight: &Weight) -> Weight {
         let held = Held::Rows { rows: weight.rows(), parts: self.devices };
-        Weight { form: weight.form.with_dtype(self.types(&[weight]).stored), held, ..weight.clone() }
-    }
-
-    /// The types of a unit.
-    fn types(self, weights: &[&Weight]) -> Types {
-        let is_adapter = weights.first().is_some_and(|weight| weight.added.is_some());
-        let stored = self.adapters.filter(|_| is_adapter).unwrap_or(self.stored);
-        if self.is_mixed {
-            Types { stored, gathered: self.gathered, reduced: self.reduced }
-        } else {
-            Types { stored, gathered: stored, reduced: stored }
-        }
+        Weight { form: weight.form.with_dtype(self.types.of(&[weight]).stored), held, ..weight.clone() }
     }
 
     /// Has gradients that are added up on the device be cast to the type in which they are summed over devices: the first one of
@@ -65,8 +47,8 @@ impl Fsdp2 {
     /// keeps its own (`_get_grad_inner_tensor`).
     pub fn prepare(self, weight: &mut Weight, registry: &mut Registry) {
         let is_whole = self.shares_layers && weight.sides.is_none();
-        if (self.is_deferred || is_whole) && self.reduced != self.gathered {
-            let (place, size) = (weight.place, Size::Of(weight.form.with_dtype(self.reduced)));
+        if (self.is_deferred || is_whole) && self.types.reduced != self.types.gathered {
+            let (place, size) = (weight.place, Size::Of(weight.form.with_dtype(self.types.reduced)));
             weight.first_gradient = Some(registry.id(Tensor { place, part: Part::FirstGradient, size }, SOURCE));
         }
         if is_whole || self.shares_layers && weight.place == Place::TokenEmbedding {
@@ -125,14 +107,6 @@ impl Fsdp2 {
     }
 }
 
-/// The types of a unit: of its shards, of what is gathered, and of the sum of gradients.
-#[derive(Clone, Copy)]
-struct Types {
-    stored: DType,
-    gathered: DType,
-    reduced: DType,
-}
-
 /// The tensors of a unit.
 struct Tensors<'t> {
     fsdp: Fsdp2,
@@ -173,7 +147,7 @@ impl Tensors<'_> {
     }
 
     fn gather_as(&mut self, weights: &[&Weight], name: Name) -> Vec<Act> {
-        let Types { stored, gathered, .. } = self.fsdp.types(weights);
+        let Types { stored, gathered, .. } = self.fsdp.types.of(weights);
         let parts = self.parts(weights);
         let cast = (stored != gathered).then(|| self.of_unit(Part::AllGatherInput, parts, gathered));
         let output = self.of_unit(Part::AllGatherOutput, self.whole(parts), gathered);
@@ -184,7 +158,7 @@ impl Tensors<'_> {
 
     /// `foreach_all_gather_copy_out`: a tensor for each weight, and the workspace of `split_with_sizes_copy`.
     fn copy_out(&mut self, weights: &[&Weight]) -> Vec<Act> {
-        let bytes = self.fsdp.types(weights).gathered.bytes();
+        let bytes = self.fsdp.types.of(weights).gathered.bytes();
         let mut acts = Vec::new();
         for weight in weights {
             let whole = Size::Bytes(self.whole(self.part(weight)).saturating_mul(bytes));
@@ -202,7 +176,7 @@ impl Tensors<'_> {
         if !weights.iter().any(|weight| weight.is_trained) {
             return vec![Act::Drop(Name::Weights), Act::Drop(Name::Reducing)];
         }
-        let Types { stored, reduced, .. } = self.fsdp.types(weights);
+        let Types { stored, reduced, .. } = self.fsdp.types.of(weights);
         let parts = self.parts(weights);
         let input = self.of_unit(Part::ReduceInput, self.whole(parts), reduced);
         let chunks: Vec<_> = weights.iter().map(|weight| self.part(weight).saturating_mul(reduced.bytes())).collect();

@@ -4,11 +4,13 @@ mod ddp;
 mod deepspeed;
 mod fsdp1;
 mod fsdp2;
+mod types;
 
 pub use ddp::{Ddp, Piece, Told};
 pub use deepspeed::{DeepSpeed, Divided, Parameter, Zero};
 pub use fsdp1::Fsdp1;
 pub use fsdp2::Fsdp2;
+use types::UnitTypes;
 
 use super::acts::Unit;
 use super::networks::adapter_dtype;
@@ -149,7 +151,7 @@ impl DataParallel {
         let has_adapters = recipe.adapter != Adapter::None;
         // Adapters on experts are no layers.
         let is_adapted = recipe.adapter == Adapter::Lora && scenario.model.experts.count == 0;
-        if has_adapters && (unsaid.is_fsdp1 || has_units_apart || !is_adapted) {
+        if has_adapters && (has_units_apart || !is_adapted) {
             return Err(NotCounted::SeveralGpus);
         }
         if !is_played || unsaid.is_fsdp1 && !reshards {
@@ -159,26 +161,16 @@ impl DataParallel {
         let adapters = has_adapters.then(|| adapter_dtype(scenario));
         let full = if is_mixed { DType::Single } else { stored };
         let reduced = if unsaid.reduces_in_half { DType::Half } else { full };
-        let (devices, gathered) = (u64::from(cluster.data_parallel()), DType::Half);
+        let devices = u64::from(cluster.data_parallel());
         let (is_deferred, shares_layers) = (cluster.pipeline_parallel > 1, cluster.tensor_parallel > 1);
         if shares_layers && devices == 1 {
             return Err(NotCounted::SeveralGpus);
         }
+        let types = UnitTypes { stored, adapters, is_mixed, gathered: DType::Half, reduced };
         Ok(if unsaid.is_fsdp1 {
-            Self::Fsdp1(Fsdp1 { devices, stored, gathered, reduced })
+            Self::Fsdp1(Fsdp1 { devices, types })
         } else {
-            Self::Fsdp2(Fsdp2 {
-                devices,
-                stored,
-                adapters,
-                is_mixed,
-                gathered,
-                reduced,
-                reshards,
-                has_units_apart,
-                is_deferred,
-                shares_layers,
-            })
+            Self::Fsdp2(Fsdp2 { devices, types, reshards, has_units_apart, is_deferred, shares_layers })
         })
     }
 
@@ -204,7 +196,7 @@ impl DataParallel {
     /// The type to which buffers of the model are cast, where they are.
     pub fn buffers(self) -> Option<DType> {
         match self {
-            Self::Fsdp1(fsdp) if fsdp.is_mixed() => Some(fsdp.gathered),
+            Self::Fsdp1(fsdp) if fsdp.types.is_mixed => Some(fsdp.types.gathered),
             Self::DeepSpeed(DeepSpeed { is_fp16: true, .. }) => Some(DType::Half),
             _ => None,
         }
@@ -223,22 +215,44 @@ impl DataParallel {
     /// Whether it does something at a module of a kind, or where it is left that has embedding, layers and final norm.
     pub fn is_told_of(self, kind: Option<ModuleKind>) -> bool {
         match self {
-            Self::Fsdp2(fsdp) => fsdp.adapters.is_some() && kind == Some(ModuleKind::Adapter),
+            Self::Fsdp1(_) | Self::Fsdp2(_) => self.has_inner_units() && kind == Some(ModuleKind::Adapter),
             _ => self.learns_modules(),
         }
     }
 
     /// Whether each matrix of an adapter is a unit of its own.
     pub fn has_inner_units(self) -> bool {
-        matches!(self, Self::Fsdp2(Fsdp2 { adapters: Some(_), .. }))
+        self.unit_types().is_some_and(|types| types.adapters.is_some())
+    }
+
+    fn unit_types(self) -> Option<UnitTypes> {
+        match self {
+            Self::Fsdp1(fsdp) => Some(fsdp.types),
+            Self::Fsdp2(fsdp) => Some(fsdp.types),
+            _ => None,
+        }
+    }
+
+    /// Whether a unit within has its turn in the backward pass whether its input wants a gradient or not.
+    pub const fn waits_for_weights(self) -> bool {
+        matches!(self, Self::Fsdp1(_))
+    }
+
+    /// Whether the frozen weights of a block go when the block before has gathered its own: both hooks are those of the value
+    /// between them, in this order (`_register_post_backward_reshard_only_hook` in torch/distributed/fsdp/_runtime_utils.py,
+    /// PyTorch 2.15).
+    pub fn lets_go_late(self) -> bool {
+        matches!(self, Self::Fsdp1(_)) && self.has_inner_units()
+    }
+
+    /// Whether it casts what a unit within is given; autocast does where it does not.
+    pub const fn casts_inputs(self) -> bool {
+        matches!(self, Self::Fsdp2(_))
     }
 
     /// The type in which all weights are gathered, where it is not their own.
     pub fn gathered(self) -> Option<DType> {
-        match self {
-            Self::Fsdp2(fsdp) if fsdp.is_mixed => Some(fsdp.gathered),
-            _ => None,
-        }
+        self.unit_types().filter(|types| types.is_mixed).map(|types| types.gathered)
     }
 
     /// Whether it learns in the first step in what order modules come.
