@@ -47,6 +47,8 @@ const fn label(moment: Moment) -> &'static str {
     match moment {
         Moment::Load => "build",
         Moment::Loaded => "loaded",
+        Moment::Prompt => "prompt",
+        Moment::Generate => "generate",
         Moment::Score => "score",
         Moment::Forward => "forward",
         Moment::Loss => "loss",

@@ -128,7 +128,7 @@ impl Played<'_> {
         self.trace.events.iter().filter_map(move |event| match *event {
             Event::Allocate(id, storage) => {
                 let tensor = *registry.tensor(id);
-                let bytes = tensor.size.bytes(&widths);
+                let bytes = registry.bytes(id, &widths);
                 (bytes > 0).then(|| {
                     numbers[storage.0 as usize] = count;
                     count += 1;
@@ -136,7 +136,7 @@ impl Played<'_> {
                 })
             }
             Event::Free(id, storage) => {
-                let is_there = registry.tensor(id).size.bytes(&widths) > 0;
+                let is_there = registry.bytes(id, &widths) > 0;
                 is_there.then(|| Request::Free { number: numbers[storage.0 as usize] })
             }
             Event::Mark(moment) => Some(Request::Mark(moment)),

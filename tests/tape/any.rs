@@ -35,7 +35,9 @@ fn of_a_task(scenario: Scenario, kind: TaskKind) -> Scenario {
     let recipe = &mut scenario.recipe;
     (recipe.attention, recipe.adapter_dropout, recipe.dropout) = (AttentionKernel::Flash, Switch::Off, Switch::Off);
     scenario.task.kind = kind;
-    (scenario.task.rollout, scenario.task.reward) = (Rollout::Server, RewardModel::Function);
+    let generates = kind == TaskKind::Grpo && scenario.task.rollout == Rollout::Model;
+    scenario.task.rollout = if generates { Rollout::Model } else { Rollout::Server };
+    scenario.task.reward = RewardModel::Function;
     scenario
 }
 

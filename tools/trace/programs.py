@@ -274,3 +274,54 @@ def pipeline(case, recorder):
 
     take_steps(recorder, step)
     return asked, ["torch"]
+
+
+def ppo(case, recorder):
+    """tools/simulate/with_trl.py, trl's PPOTrainer: a `forward` begins what it generates and scores, and each pass that is
+    trained."""
+    import transformers
+    import with_trl
+    from trl.experimental.ppo import PPOTrainer, ppo_trainer
+
+    class Steps(transformers.TrainerCallback):
+        def on_step_end(self, *_, **__):
+            recorder.end_step()
+            recorder.begin_step()
+
+    train = PPOTrainer.train
+
+    def counted(trainer):
+        trainer.args.num_total_batches = STEPS
+        trainer.add_callback(Steps())
+        recorder.begin_step()
+        train(trainer)
+
+    PPOTrainer.train = counted
+    mark_steps(recorder)
+    mark_calls(recorder, ppo_trainer, "batch_generation", "forward")
+    mark_calls(recorder, ppo_trainer.PolicyAndValueWrapper, "forward", "forward")
+    case = {"task": "ppo", **case}
+    with_trl.run(case)
+    return with_trl.scenario(case), ["trl"]
+
+
+def outside(case, recorder):
+    """tools/simulate/outside.py: a training step, and what stands outside it, which counts for the peaks of the second."""
+    import outside as script
+    import torch
+
+    during = script.during
+
+    def measured(what):
+        recorder.end_step()
+        recorder.mark("outside")
+        recorder.begin_step()
+        peaks = during(what)
+        recorder.end_step()
+        return peaks
+
+    script.during = measured
+    mark_steps(recorder)
+    recorder.begin_step()
+    script.run(case)
+    return script.scenario(case), ["transformers", "torch", "peft"]

@@ -97,6 +97,14 @@ ROWS = {
     },
     "reward-amp": {"with": "reward", "model": "tinyllama-1.1b", "batch": 2, "sequence": 1024, "layers": 2, "precision": "amp"},
     "grpo-ckpt": {"with": "grpo", "model": "qwen2.5-0.5b", "batch": 4, "sequence": 1024, "prompt": 128, "layers": 2, "precision": "bf16", "ckpt": True},
+    "grpo-generate": {
+        "with": "grpo", "model": "qwen2.5-0.5b", "batch": 1, "sequence": 512, "prompt": 506, "layers": 3, "precision": "bf16", "ckpt": True,
+        "ref": "none", "generations": 8,
+    },
+    "grpo-generate-amp": {
+        "with": "grpo", "model": "tinyllama-1.1b", "batch": 1, "sequence": 40, "prompt": 32, "layers": 3, "precision": "amp", "ckpt": True,
+        "ref": "none", "generations": 16,
+    },
     "fsdp2-amp-ckpt": {"with": "fsdp", "impl": "fsdp2", "world": 8, **SHARDED},
     "fsdp1-amp-ckpt": {"with": "fsdp", "impl": "fsdp1", "world": 8, **SHARDED},
     "ddp-amp": {"with": "fsdp", "impl": "ddp", "world": 8, **LLAMA, "precision": "amp"},

@@ -113,7 +113,7 @@ impl Caching {
         segments: Segments,
         limit: u64,
     ) -> Result<Replayed, OutOfMemory> {
-        let sizes = blocks(trace.registry.all().map(|(tensor, ..)| tensor), &widths.at(batch));
+        let sizes = blocks(&trace.registry, &widths.at(batch));
         let streams: Vec<_> = trace.registry.all().map(|(tensor, ..)| tensor.stream()).collect();
         let begin = trace.last_step();
         let (mut caching, mut numbers) = (Self::new(segments, limit), vec![Number::MAX; trace.storages]);

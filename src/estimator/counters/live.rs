@@ -102,7 +102,7 @@ impl Peak {
     /// The peak of a trace at a micro-batch.
     pub fn of(trace: &Trace, widths: &Widths, batch: u64) -> Self {
         let widths = widths.at(batch);
-        let sizes = blocks(trace.registry.all().map(|(tensor, ..)| tensor), &widths);
+        let sizes = blocks(&trace.registry, &widths);
         let begin = trace.last_step();
         let start = Position { event: 0, iteration: 0 };
         let (mut most, mut moment, mut at, mut fullest) = (0, Moment::Load, start, Moment::Load);
@@ -144,10 +144,10 @@ impl Alive {
             if position == peak.at { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let widths = widths.at(batch);
-        let known = trace.registry.all().zip(counts).filter(|(_, count)| *count > 0);
-        let alive = known.map(|((&tensor, owner, source), count)| {
+        let known = trace.registry.all().zip(trace.registry.all_bytes(&widths)).zip(counts);
+        let alive = known.filter(|(_, count)| *count > 0).map(|(((&tensor, owner, source), bytes), count)| {
             let count = u64::try_from(count).unwrap_or(u64::MAX);
-            Self { tensor, owner, source, count, bytes: tensor.size.bytes(&widths).saturating_mul(count) }
+            Self { tensor, owner, source, count, bytes: bytes.saturating_mul(count) }
         });
         let mut alive: Vec<_> = alive.filter(|alive| alive.bytes > 0).collect();
         alive.sort_by_key(|alive| (std::cmp::Reverse(alive.bytes), alive.owner, alive.tensor.place, alive.tensor.part));

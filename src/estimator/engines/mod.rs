@@ -38,7 +38,8 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> 
     let recipe = &scenario.recipe;
     let data_parallel = DataParallel::of(scenario, unsaid)?;
     let tensor_parallel = TensorParallel::of(scenario)?;
-    let networks = Networks { scenario, data_parallel, tensor_parallel };
+    let has_end_token = !unsaid.has_no_end_token;
+    let networks = Networks { scenario, data_parallel, tensor_parallel, has_end_token };
     let pipeline = Pipeline::of(scenario).map(|pipeline| pipeline.at(unsaid.rank));
     let task = match pipeline {
         Some(pipeline) => pipeline.task(networks)?,

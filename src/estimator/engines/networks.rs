@@ -18,6 +18,8 @@ pub struct Networks<'s> {
     pub data_parallel: DataParallel,
     /// How their layers are.
     pub tensor_parallel: Option<TensorParallel>,
+    /// Whether the model's configuration names a token with which sequences end.
+    pub has_end_token: bool,
 }
 
 impl Networks<'_> {

@@ -9,7 +9,7 @@ use super::torchtitan::{self, HeldPart};
 use crate::estimator::choice::Engine;
 use crate::estimator::models::{Block, Model};
 use crate::estimator::operators::{Owner, Registry, Tensor, Types};
-use crate::estimator::units::{DType, Width, Widths};
+use crate::estimator::units::{DType, Extent, Width, Widths};
 
 /// A network of a training program.
 #[derive(Clone, Debug)]
@@ -78,6 +78,21 @@ pub enum Pass {
     Keep(Local, Name),
     /// Names go.
     Forget(Vec<Local>),
+    /// What follows is given other tokens than a micro-batch has, or no longer.
+    Extent(Option<Extent>),
+    /// Tokens are generated behind those that an extent has: passes with the tokens so far, for each.
+    Rounds {
+        /// What was there before.
+        extent: Extent,
+        /// How many tokens.
+        times: u32,
+        /// What is done for each.
+        passes: Vec<Pass>,
+        /// What is done between one and the next.
+        between: Vec<Pass>,
+    },
+    /// Keys and values that a network kept go.
+    DropCache(usize),
     /// What the allocator has cached is given back (`torch.cuda.empty_cache`).
     EmptyCache,
     /// The gradients of a loss of this type are computed.

@@ -38,6 +38,7 @@ pub fn encoder(parts: &Parts<'_>) -> Result<Network, NotCounted> {
     let buffer = |place| Tensor { place, part: Part::Table, size: Size::Of(Form::new(DType::Long, P)) };
     Ok(Network {
         hands_on: false,
+        has_cache: false,
         cut: None,
         widths: parts.widths(0),
         dtype: parts.call.dtype,

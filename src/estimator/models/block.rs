@@ -18,6 +18,8 @@ pub struct Block {
     /// Arguments that the caller does not hand over.
     left_out: Vec<Value>,
     results: Vec<Value>,
+    /// What the caller is given behind the results.
+    handed_back: Vec<Value>,
     /// The places of its weights in the order in which the class declares them, where it is another than that of use.
     declared: &'static [Place],
     /// How the backward pass computes it again, where it does.
@@ -52,6 +54,7 @@ impl Block {
             taken: Vec::new(),
             left_out: Vec::new(),
             results: Vec::new(),
+            handed_back: Vec::new(),
             declared: &[],
             checkpoint: None,
             modules: Vec::new(),
@@ -125,9 +128,14 @@ impl Block {
         self.left_out.push(argument);
     }
 
+    /// Gives the caller values behind the results.
+    pub fn hand_back(&mut self, values: &[Value]) {
+        self.handed_back.extend(values);
+    }
+
     /// The same block with its results.
     pub fn giving(mut self, results: &[Value]) -> Self {
-        self.results = results.to_vec();
+        self.results = [results, &self.handed_back].concat();
         self
     }
 

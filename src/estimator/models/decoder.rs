@@ -9,7 +9,7 @@ use crate::estimator::operators::{
     Form, HeadLayout, HeadWidths, Loss, Masking, Operator, Part, Place, Product, Size, Tensor, Value,
 };
 use crate::estimator::scenario::{self, Latent};
-use crate::estimator::units::{B, D, DType, EDGES, H, S, Shape, V, Width, Widths};
+use crate::estimator::units::{B, D, DType, EDGES, H, S, Shape, T, V, Width, Widths};
 
 /// How sequences become a micro-batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Collation {
     Equal,
     /// All have one length, and a mask that hides nothing says so.
     Masked,
+    /// The same, with numbers of positions beside the mask, and keys and values are kept from token to token.
+    Cached,
     /// They are padded, and a mask says where.
     Padded,
     /// They are padded, and attention takes the padding out.
@@ -32,6 +34,7 @@ impl Collation {
     fn beside(self) -> Vec<(Place, Form)> {
         match self {
             Self::Equal => Vec::new(),
+            Self::Cached => vec![(Place::Mask, Form::new(DType::Long, B * T)), (Place::Positions, tokens())],
             Self::Masked | Self::Padded | Self::Unpadded => vec![(Place::Mask, tokens())],
             Self::Flattened(_) => vec![(Place::Positions, tokens()), (Place::Edges, Form::new(DType::Int, EDGES))],
         }
@@ -41,6 +44,7 @@ impl Collation {
     pub const fn not_counted(self) -> NotCounted {
         match self {
             Self::Masked => NotCounted::MaskOfPadding,
+            Self::Cached => NotCounted::Generation,
             _ => NotCounted::Lengths,
         }
     }
@@ -97,6 +101,8 @@ pub enum End {
     Logits,
     /// With the logits of the completion and of the token before it.
     LogitsOfCompletion,
+    /// With the logits of the last token.
+    LogitsOfLast,
     /// With a number for each sequence.
     Score,
 }
@@ -190,13 +196,23 @@ struct Class {
     takes_mask: bool,
     /// Whether its modules are known, where it has no experts.
     has_modules: bool,
+    /// Whether it is played with a cache of keys and values.
+    has_cache: bool,
     /// Its layers, with what comes before them.
     stack: fn(&Parts<'_>) -> Result<Stack, NotCounted>,
 }
 
 impl Class {
     const fn new(is_like: fn(&scenario::Model) -> bool, stack: fn(&Parts<'_>) -> Result<Stack, NotCounted>) -> Self {
-        Self { is_like, has_dropout: false, has_lengths: false, takes_mask: false, has_modules: false, stack }
+        Self {
+            is_like,
+            has_dropout: false,
+            has_lengths: false,
+            takes_mask: false,
+            has_modules: false,
+            has_cache: false,
+            stack,
+        }
     }
 
     const fn with_dropout(self) -> Self {
@@ -214,6 +230,10 @@ impl Class {
     const fn with_mask(self) -> Self {
         Self { takes_mask: true, ..self }
     }
+
+    const fn with_cache(self) -> Self {
+        Self { has_cache: true, ..self }
+    }
 }
 
 /// Every class that is played. A model is built like the first that it is like.
@@ -221,7 +241,7 @@ const CLASSES: &[Class] = &[
     Class::new(phi3::is_like, |parts| Ok(phi3::stack(parts))).with_lengths(),
     Class::new(deepseek::is_like, |parts| Ok(deepseek::stack(parts))),
     Class::new(cohere::is_like, |parts| Ok(cohere::stack(parts))).with_lengths(),
-    Class::new(llama::is_like, |parts| Ok(llama::stack(parts))).with_lengths().with_mask().with_modules(),
+    Class::new(llama::is_like, |parts| Ok(llama::stack(parts))).with_lengths().with_mask().with_modules().with_cache(),
     Class::new(gpt2::is_like, |parts| Ok(gpt2::stack(parts))).with_dropout(),
     Class::new(gemma::is_like, gemma::stack).with_lengths().with_mask(),
     Class::new(olmo2::is_like, |parts| Ok(olmo2::stack(parts))).with_lengths().with_mask(),
@@ -247,6 +267,7 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
     let is_played = match parts.call.collation {
         Collation::Equal => true,
         Collation::Masked => class.takes_mask && !parts.is_eager(),
+        Collation::Cached => class.has_cache && !parts.is_eager() && model.experts.count == 0,
         _ => class.has_lengths && !parts.has_window(),
     };
     if !is_played {
@@ -270,6 +291,7 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         has_loss_under_autocast: false,
         keeps_logits: parts.keeps_logits(),
         hands_on: false,
+        has_cache: parts.has_cache(),
         cut: stack.cut.clone().map(|openings| Cut::new(parts, &stack, openings)),
         opening: stack.opening,
         layers: stack.layers,
@@ -330,6 +352,11 @@ pub struct Parts<'m> {
 }
 
 impl Parts<'_> {
+    /// Whether keys and values are kept from token to token.
+    pub fn has_cache(&self) -> bool {
+        self.call.collation == Collation::Cached
+    }
+
     /// Whether attention takes its scores in full.
     pub fn is_eager(&self) -> bool {
         self.call.attention == AttentionKernel::Eager
@@ -467,6 +494,9 @@ impl Parts<'_> {
         if let Some(loss) = self.loss_of_hidden().filter(|_| end == End::Loss) {
             let loss = block.add(Place::Loss, Operator::Loss { x, loss });
             return Ok(block.giving(&[loss]));
+        }
+        if end == End::LogitsOfLast {
+            logits = block.add(Place::Logits, Operator::LastToken { x });
         }
         logits = block.add(Place::Head, Operator::Linear { x: logits, from: H, to: V, product: stack.head });
         if self.model.soft_cap.is_on() {

@@ -6,7 +6,7 @@ use super::{Block, experts, gemma, starcoder2};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Product, Value, Weighting};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{B, D, DType, F, H, K, N, S, Shape, V};
+use crate::estimator::units::{B, D, DType, F, H, K, N, S, Shape, T, V};
 
 /// Whether a model's layers are like Llama's.
 pub fn is_like(model: &Model) -> bool {
@@ -57,8 +57,10 @@ pub fn whole_heads(parts: &Parts<'_>) -> Tables {
 
 /// What all layers are given: numbers of positions, cosines and sines, and the mask of eager attention.
 pub fn shared(parts: &Parts<'_>, tables: Tables) -> Vec<Form> {
-    let table = Form::new(tables.dtype, S * tables.width);
-    [Form::new(DType::Long, S), table, table].into_iter().chain(mask_form(parts)).collect()
+    // A mask is given with positions of each sequence where keys and values are kept.
+    let positions = if parts.has_cache() { B * S } else { S };
+    let table = Form::new(tables.dtype, positions * tables.width);
+    [Form::new(DType::Long, positions), table, table].into_iter().chain(mask_form(parts)).collect()
 }
 
 /// The form of the mask that layers are given: numbers for eager attention, booleans for a fused kernel where tokens are
@@ -76,10 +78,11 @@ pub fn opening(parts: &Parts<'_>, tables: Tables, changed: fn(&Parts<'_>, &mut B
     let embedded = changed(parts, &mut block, embedded);
     let positions = match parts.call.collation {
         Collation::Flattened(_) => Operator::Return { x: arguments[1] },
+        Collation::Cached => Operator::Return { x: arguments[2] },
         _ => Operator::PositionIds,
     };
     let positions = block.add(Place::Positions, positions);
-    if matches!(parts.call.collation, Collation::Masked | Collation::Unpadded) {
+    if matches!(parts.call.collation, Collation::Masked | Collation::Unpadded | Collation::Cached) {
         // `attention_mask.to(dtype=torch.bool)` of `_preprocess_mask_arguments`, of which no mask is made.
         block.add(Place::Mask, Operator::AsBooleans { mask: arguments[1] });
     }
@@ -109,7 +112,10 @@ pub fn opening(parts: &Parts<'_>, tables: Tables, changed: fn(&Parts<'_>, &mut B
 
 /// `LlamaDecoderLayer.forward`.
 fn layer(parts: &Parts<'_>) -> Block {
-    let (mut block, arguments) = Block::new(&[&[parts.residual()][..], &shared(parts, whole_heads(parts))].concat());
+    let cache = vec![Form::new(parts.call.dtype, B * T * K * D); if parts.has_cache() { 2 } else { 0 }];
+    let shared = shared(parts, whole_heads(parts));
+    let (mut block, arguments) = Block::new(&[&[parts.residual()][..], &shared, &cache].concat());
+    block.take(&arguments[1 + shared.len()..]);
     let x = arguments[0];
     let h = block.add(Place::AttentionNorm, norm(x, H));
     let (o, weights) = attention(parts, &mut block, h, &arguments[1..]);
@@ -191,7 +197,8 @@ pub fn attended(
     shared: &[Value],
     casts_back: bool,
 ) -> (Value, Option<Value>) {
-    let (cos, sin, mask) = (shared[1], shared[2], shared.get(3).copied());
+    let (cos, sin) = (shared[1], shared[2]);
+    let mask = shared.get(3).copied().filter(|_| !parts.has_cache());
     let mut turned_q = block.add(Place::QueryRotary, Operator::Rotary { x: q, cos, sin });
     let mut turned_k = block.add(Place::KeyRotary, Operator::Rotary { x: k, cos, sin });
     if casts_back {
@@ -201,10 +208,18 @@ pub fn attended(
         block.named(&wide);
     }
     block.named(&[q, k]);
-    let (a, weights) = parts.attention(block, [turned_q, turned_k, v], mask, parts.head_layout(false));
+    let [mut keys, mut values] = [turned_k, v];
+    if let (true, &[.., of_keys, of_values]) = (parts.has_cache(), shared) {
+        let shape = B * T * K * D;
+        keys = block.add(Place::KeyCache, Operator::Appended { cache: of_keys, x: turned_k, keys: turned_k, shape });
+        values = block.add(Place::ValueCache, Operator::Appended { cache: of_values, x: v, keys, shape });
+        block.named(&[turned_k]);
+        block.hand_back(&[keys, values]);
+    }
+    let (a, weights) = parts.attention(block, [turned_q, keys, values], mask, parts.head_layout(false));
     let product = if parts.model.bias == Bias::All { Product::LinearWithBias } else { Product::Linear };
     let o = block.add(Place::AttentionOutput, Operator::Linear { x: a, from: N * D, to: H, product });
-    block.named(&[h, turned_q, turned_k, v]);
+    block.named(&[h, turned_q, keys, values]);
     (o, weights)
 }
 

@@ -67,6 +67,9 @@ pub struct Model {
     pub closing: Block,
     /// Whether it is a part of a pipeline that hands the hidden state on to the next one.
     pub hands_on: bool,
+    /// Whether it is given keys and values of the tokens before, and gives those of all so far (`DynamicCache` of
+    /// transformers).
+    pub has_cache: bool,
     /// What an engine makes of the loss.
     pub output: Option<Block>,
     /// Whether the loop computes the loss under autocast as well, where it does the model.

@@ -31,10 +31,12 @@ reasons! {
     /// An engine that is not played.
     Engine = "only PyTorch’s own engine, DeepSpeed’s and torchtitan are played yet";
     /// Preference optimization and its like.
-    Task = "of tasks, only training on the next token, DPO, reward models and GRPO beside a server are played yet";
+    Task = "of tasks, only training on the next token, DPO, reward models, distillation and GRPO are played yet";
     /// A mask of padding, where a task gives one.
     MaskOfPadding = "tasks are played with fused attention, and with layers like those of Llama, Qwen, Gemma, OLMo 2, \
         StarCoder 2, Pythia and Phi-1.5";
+    /// Generation with other layers.
+    Generation = "generation is played with layers like those of Llama, fused attention and no experts";
     /// Lengths that vary.
     Lengths = "sequences of several lengths are played on one GPU, in decoders like Llama and Phi, alone yet";
     /// What stands outside the step.

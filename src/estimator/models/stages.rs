@@ -91,6 +91,7 @@ impl Model {
             layers: runs.collect(),
             closing: if is_last { cut.head.clone() } else { cut.handed_on.clone() },
             hands_on: !is_last,
+            has_cache: false,
             cut: None,
             output: self.output.clone(),
             constants: self.constants.clone(),

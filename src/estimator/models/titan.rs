@@ -36,6 +36,7 @@ pub fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         beside: Vec::new(),
         cut: Some(cut(parts)),
         hands_on: false,
+        has_cache: false,
         labels: None,
         loss: DType::Single,
     })

@@ -151,7 +151,8 @@ fn memory_efficient(k: &mut Lowering<'_>, inputs: &[Slot], form: Form, layout: H
     // Seed and offset are on the device unless there is a dropout, as recorded.
     let states = if layout.has_dropout { 0 } else { 2 };
     let call = (0..states).fold(call, |call, _| call.aside(Part::RandomState, Size::Bytes(8))).then_output();
-    let call = call.aside(Part::LogSumExp, Size::Of(Form { shape: row.shape / S * S32, ..row }));
+    // `should_compute_logsumexp` in aten/src/ATen/native/transformers/attention.cpp.
+    let call = call.aside_for_derivatives(Part::LogSumExp, Size::Of(Form { shape: row.shape / S * S32, ..row }));
     let call = if is_half { call.workspace(Size::LongHeads { output: out.shape, keys }) } else { call };
     call.d(0, ALL, &[New]).d(1, ALL, &[New]).d(2, ALL, &last).jointly().put()
 }

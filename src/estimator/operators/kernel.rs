@@ -154,6 +154,8 @@ pub struct Aside {
     pub tensor: TensorId,
     /// Whether derivatives read it; otherwise it goes when the kernel is done.
     pub is_kept: bool,
+    /// Whether it is made for derivatives alone, and not where nobody derives.
+    pub is_for_derivatives: bool,
 }
 
 /// A node of autograd: one call of PyTorch's library.

@@ -395,6 +395,13 @@ impl Call<'_, '_> {
         self.any_aside(part, size, true)
     }
 
+    /// The same, where anybody derives.
+    pub fn aside_for_derivatives(self, part: Part, size: Size) -> Self {
+        let mut call = self.any_aside(part, size, true);
+        call.kernel.asides.last_mut().into_iter().for_each(|aside| aside.is_for_derivatives = true);
+        call
+    }
+
     /// Makes a tensor beside the output that goes when the kernel is done.
     pub fn workspace(self, size: Size) -> Self {
         self.any_aside(Part::Workspace, size, false)
@@ -402,7 +409,7 @@ impl Call<'_, '_> {
 
     fn any_aside(mut self, part: Part, size: Size, is_kept: bool) -> Self {
         let tensor = self.lowering.tensor(part, size);
-        self.kernel.asides.push(Aside { tensor, is_kept });
+        self.kernel.asides.push(Aside { tensor, is_kept, is_for_derivatives: false });
         self
     }
 

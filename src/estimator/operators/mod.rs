@@ -19,6 +19,7 @@ mod lowering;
 mod nf4;
 mod norm;
 mod rotary;
+mod sampling;
 mod scores;
 mod sequence_parallel;
 mod size;
@@ -29,8 +30,8 @@ pub use application::Application;
 pub use attention::Masking;
 pub use experts::{Routing, Stack};
 pub use kernel::{
-    ASIDES, Added, Checkpoint, Conversion, Crossing, Effect, Kernel, Module, ModuleKind, NOTHING, OPERANDS, OUTPUT,
-    Operand, Program, Reads, Slot, Weight,
+    ASIDES, Added, Aside, Checkpoint, Conversion, Crossing, Effect, Kernel, Module, ModuleKind, NOTHING, OPERANDS,
+    OUTPUT, Operand, Program, Reads, Slot, Weight,
 };
 pub use linear::{Adapter, Product};
 pub use loss_heads::Loss;
@@ -225,6 +226,15 @@ pub enum Operator {
     Part { x: Value, form: Form },
     /// The sum of the means of the rows of a tensor that a mask does not hide, without a gradient.
     SumOfMaskedRows { x: Value, mask: Value, rows: Shape, width: Shape },
+    /// Keys or values so far, with those of new tokens behind them: so many elements together, and a type as wide as that of
+    /// the keys.
+    Appended { cache: Value, x: Value, keys: Value, shape: Shape },
+    /// The last token of each sequence, as a view.
+    LastToken { x: Value },
+    /// Whether all flags are set, or any.
+    AllOfFlags { x: Value },
+    /// A number for each row of probabilities, drawn by them.
+    Multinomial { x: Value, width: Shape },
     /// Cross-entropy of logits; `is_shifted` where the labels are those of the next tokens.
     CrossEntropy { logits: Value, labels: Value, is_shifted: bool },
     /// The same of logits of which the device has some `columns`.
@@ -376,6 +386,10 @@ impl Operator {
             Self::Loss { loss, .. } => loss.source(),
             Self::Sum { .. } | Self::Total { .. } => "PyTorch 2.15, derivatives.yaml sum",
             Self::LogSigmoid { .. } => "PyTorch 2.15, derivatives.yaml log_sigmoid_forward",
+            Self::Appended { .. } => "transformers 5.23.0, cache_utils.py DynamicLayer.update",
+            Self::LastToken { .. } => "transformers 5.23.0, modeling_llama.py LlamaForCausalLM.forward",
+            Self::AllOfFlags { .. } => "PyTorch 2.15, Reduce.cuh",
+            Self::Multinomial { .. } => "PyTorch 2.15, Distributions.cpp multinomial_out",
             Self::Computed { .. } | Self::SumOfMaskedRows { .. } | Self::TotalOfFlags { .. } | Self::Part { .. } => {
                 "trl 1.10.0, the metrics of its trainers"
             }
@@ -440,6 +454,9 @@ impl Operator {
             | Self::PlusNumber { x }
             | Self::Total { x, .. }
             | Self::TotalOfFlags { x }
+            | Self::LastToken { x }
+            | Self::AllOfFlags { x }
+            | Self::Multinomial { x, .. }
             | Self::Part { x, .. }
             | Self::Loss { x, .. }
             | Self::To { x, .. } => vec![x],
@@ -468,6 +485,7 @@ impl Operator {
             | Self::UnpaddedAttention { q, k, v, .. } => vec![q, k, v],
             Self::EagerAttention { q, k, v, mask, .. } => [q, k, v].into_iter().chain(mask).collect(),
             Self::ScoresInFp32 { q, k, v, mask, .. } | Self::MaskedSdpa { q, k, v, mask, .. } => vec![q, k, v, mask],
+            Self::Appended { cache, x, keys, .. } => vec![cache, x, keys],
             Self::ComplexRotary { q, k, table, .. } | Self::ComplexRotaryInTurn { q, k, table } => vec![q, k, table],
             Self::Experts { x, scores, ids, .. } => vec![x, scores, ids],
             Self::ScoresInPlace { q, k, v, mask, hidden, .. } => vec![q, k, v, mask, hidden],
@@ -636,6 +654,12 @@ impl Operator {
             }
             Self::TotalOfFlags { x } => log_probs::total_of_flags(to, to.slot(x)),
             Self::Part { x, form } => to.view(to.slot(x), form).put(),
+            Self::Appended { cache, x, keys, shape } => {
+                sampling::appended(to, [cache, x, keys].map(|x| to.slot(x)), shape)
+            }
+            Self::LastToken { x } => sampling::last_token(to, to.slot(x)),
+            Self::AllOfFlags { x } => sampling::all_of_flags(to, to.slot(x)),
+            Self::Multinomial { x, width } => sampling::multinomial(to, to.slot(x), width),
             Self::SumOfMaskedRows { x, mask, rows, width } => {
                 log_probs::sum_of_masked_rows(to, to.slot(x), to.slot(mask), rows, width)
             }

@@ -106,6 +106,15 @@ pub enum Size {
         /// Whether the semaphores are asked for and not the buffer.
         semaphores: bool,
     },
+    /// The buffer through which blocks share what they found of `inputs` elements for each of `outputs`, of `each` bytes.
+    Found {
+        /// Results.
+        outputs: Shape,
+        /// Elements of each.
+        inputs: Shape,
+        /// Bytes of what a block found.
+        each: u64,
+    },
     /// Indices and flags of a gradient of an embedding: `each` bytes a token and `fixed` ones, where there are enough
     /// tokens (aten/src/ATen/native/cuda/EmbeddingBackwardKernel.cu).
     Sorting {
@@ -255,6 +264,9 @@ impl Size {
                 let (buffer, flags) = reduction(n(outputs), n(inputs), fast);
                 if semaphores { flags } else { buffer }
             }
+            Self::Found { outputs, inputs, each } => {
+                (reduction(n(outputs), n(inputs), true).0 / 4).saturating_mul(each)
+            }
             Self::Sorting { tokens, each, fixed } => {
                 sorted(tokens, n(tokens).saturating_mul(each).saturating_add(fixed))
             }
@@ -272,7 +284,17 @@ impl Size {
             Self::KeySort { entries } if n(entries) <= 4096 => 0,
             Self::KeySort { entries } => radix_sort(n(entries), u64::MAX),
             Self::Splits { rows, columns } => {
-                match splits(n(rows / S), widths.of(Width::Sequence), widths.of(Width::HeadDim)) {
+                // Queries of one token that share a head of keys are rows of one head (`seqlenq_ngroups_swapped`).
+                let queries = widths.of(Width::Sequence);
+                let group = widths.of(Width::Heads) / widths.of(Width::KvHeads).max(1);
+                let heads = n(rows / S);
+                let (heads, queries) =
+                    if queries == 1 && group > 1 { (heads / group, group) } else { (heads, queries) };
+                match splits(
+                    heads.saturating_mul(queries.div_ceil(64)),
+                    widths.of(Width::Cached),
+                    widths.of(Width::HeadDim),
+                ) {
                     1 => 0,
                     splits => splits.saturating_mul(n(rows)).saturating_mul(n(columns)).saturating_mul(4),
                 }
@@ -344,15 +366,14 @@ fn tiles(heads: u64, sequence: u64, widths: [u64; 2], is_half: bool) -> u64 {
     heads.saturating_mul(queries.saturating_add(keys))
 }
 
-/// Parts into which flash attention splits the keys of `heads` heads and sequences.
-fn splits(heads: u64, sequence: u64, head_dim: u64) -> u64 {
+/// Parts into which flash attention splits so many keys of a head, for so many blocks of queries of all heads and sequences.
+fn splits(work: u64, keys: u64, head_dim: u64) -> u64 {
     let block = match head_dim {
         ..=64 => 256,
         65..=128 => 128,
         _ => 64,
     };
-    let (blocks, slots) = (sequence.div_ceil(block), 2 * PROCESSORS);
-    let work = heads.saturating_mul(sequence.div_ceil(64));
+    let (blocks, slots) = (keys.div_ceil(block), 2 * PROCESSORS);
     // The heuristic asks for 0.8 of the slots; beyond it nothing is split.
     if work.saturating_mul(10) >= 8 * slots {
         return 1;

@@ -1,7 +1,7 @@
 //! Who a tensor is: the operator that it belongs to, which part of it, and how large.
 
 use super::size::Size;
-use crate::estimator::units::{DType, Shape};
+use crate::estimator::units::{DType, Extent, Shape, Widths};
 
 macro_rules! names {
     ($(#[$meta:meta])* $enum:ident { $($name:ident $text:literal,)+ }) => {
@@ -53,6 +53,8 @@ names! {
         KeyParts "parts of keys",
         QueryRotary "rotary of queries",
         KeyRotary "rotary of keys",
+        KeyCache "keys so far",
+        ValueCache "values so far",
         Attention "attention",
         LatentDown "keys and values, compressed",
         LatentParts "compressed part and position",
@@ -93,6 +95,7 @@ names! {
         Labels "labels",
         LogProbabilities "log-probabilities",
         Entropy "entropy",
+        Sampling "sampling of the next token",
         Loss "loss",
         Metrics "metrics",
         MaskedRows "rows that a mask picks",
@@ -403,6 +406,7 @@ impl Tensor {
                 | Place::Logits
                 | Place::LogProbabilities
                 | Place::Entropy
+                | Place::Sampling
                 | Place::Loss
                 | Place::Metrics
                 | Place::MaskedRows,
@@ -457,6 +461,8 @@ impl TensorId {
 #[derive(Clone, Debug)]
 pub struct Registry {
     tensors: Vec<(Tensor, Owner, &'static str)>,
+    /// For what pass each is, where that is given other tokens than a micro-batch has.
+    extents: Vec<Option<Extent>>,
     owner: Owner,
     /// The tensors of each place. There are a few dozen of one, so that looking through them is faster than hashing.
     of_place: [Vec<TensorId>; Place::COUNT],
@@ -464,7 +470,8 @@ pub struct Registry {
 
 impl Default for Registry {
     fn default() -> Self {
-        Self { tensors: Vec::new(), owner: Owner::Trained, of_place: std::array::from_fn(|_| Vec::new()) }
+        let of_place = std::array::from_fn(|_| Vec::new());
+        Self { tensors: Vec::new(), extents: Vec::new(), owner: Owner::Trained, of_place }
     }
 }
 
@@ -476,19 +483,50 @@ impl Registry {
 
     /// The number of a tensor, which is added where it is new.
     pub fn id(&mut self, tensor: Tensor, source: &'static str) -> TensorId {
-        let Self { tensors, owner, of_place } = self;
         // The workspace of a library is the same for all networks.
-        let owner = if tensor.place == Place::Libraries { Owner::Trained } else { *owner };
+        let owner = if tensor.place == Place::Libraries { Owner::Trained } else { self.owner };
+        self.known((tensor, owner, source), None)
+    }
+
+    /// The number of the same tensor in a pass that is given other tokens than a micro-batch has.
+    pub fn of_extent(&mut self, id: TensorId, extent: Extent) -> TensorId {
+        self.known(self.tensors[id.index()], Some(extent))
+    }
+
+    fn known(&mut self, named: (Tensor, Owner, &'static str), extent: Option<Extent>) -> TensorId {
+        let Self { tensors, extents, of_place, .. } = self;
+        let (tensor, owner, _) = named;
         let known = &mut of_place[tensor.place as usize];
-        let is_same = |id: &&TensorId| (tensors[id.index()].0, tensors[id.index()].1) == (tensor, owner);
+        let is_same = |id: &&TensorId| {
+            let at = id.index();
+            (tensors[at].0, tensors[at].1, extents[at]) == (tensor, owner, extent)
+        };
         if let Some(&id) = known.iter().find(is_same) {
             return id;
         }
-        // A model has a few dozen operators of a few dozen tensors; 2¹⁶ are never reached.
+        // A model has a few dozen operators of a few dozen tensors, and a round of generation a dozen that grow; 2¹⁶ are
+        // never reached.
         let id = TensorId(u16::try_from(tensors.len()).unwrap_or(u16::MAX));
-        tensors.push((tensor, owner, source));
+        tensors.push(named);
+        extents.push(extent);
         known.push(id);
         id
+    }
+
+    /// The bytes of the tensor of a number for given widths.
+    pub fn bytes(&self, id: TensorId, widths: &Widths) -> u64 {
+        self.bytes_at(id.index(), widths)
+    }
+
+    /// The bytes of every tensor, in the order of their numbers.
+    pub fn all_bytes(&self, widths: &Widths) -> impl Iterator<Item = u64> {
+        let widths = *widths;
+        (0..self.tensors.len()).map(move |at| self.bytes_at(at, &widths))
+    }
+
+    fn bytes_at(&self, at: usize, widths: &Widths) -> u64 {
+        let size = self.tensors[at].0.size;
+        self.extents[at].map_or_else(|| size.bytes(widths), |extent| size.bytes(&widths.of_extent(extent)))
     }
 
     /// The tensor of a number.

@@ -10,6 +10,10 @@ pub enum Moment {
     Load,
     /// The model is there, and what building it cached is given back.
     Loaded,
+    /// The prompts of what is generated are read.
+    Prompt,
+    /// Token after token is generated.
+    Generate,
     /// A network runs without gradients, for what it says of the batch.
     Score,
     /// The layers run forward.
@@ -32,6 +36,8 @@ impl Moment {
         match self {
             Self::Load => "building the model",
             Self::Loaded => "model loaded",
+            Self::Prompt => "reading prompts",
+            Self::Generate => "generating",
             Self::Score => "forward, without gradients",
             Self::Forward => "layers, forward",
             Self::Loss => "loss, forward",

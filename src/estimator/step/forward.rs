@@ -7,7 +7,7 @@ use super::event::Storage;
 use super::graph::{Call, Frame, Given, Instance, Mode, Node, Pass, Second, Stop, Value, Work};
 use super::tape::Tape;
 use crate::estimator::operators::{
-    ASIDES, Crossing, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, TensorId,
+    ASIDES, Aside, Crossing, Kernel, NOTHING, OPERANDS, OUTPUT, Operand, Program, Reads, Slot, TensorId,
 };
 
 impl<'p> Tape<'p> {
@@ -85,9 +85,10 @@ impl<'p> Tape<'p> {
                 self.keep(instance, kernel, reads, slots, Storage::GONE, &[]);
                 return false;
             }
+            let is_made = |aside: &&Aside| !aside.is_for_derivatives || !needed.is_empty();
             let (ahead, behind) = kernel.asides.split_at(kernel.asides_ahead);
             let mut asides: Vec<_> =
-                ahead.iter().map(|aside| (self.made(kernel, aside.tensor), aside.is_kept)).collect();
+                ahead.iter().filter(is_made).map(|aside| (self.made(kernel, aside.tensor), aside.is_kept)).collect();
             let storage = match (kernel.output, kernel.values().next()) {
                 (Some(tensor), _) => self.made(kernel, tensor),
                 (None, Some((_, viewed))) if slots[viewed.index()].storage != Storage::GONE => {
@@ -96,7 +97,7 @@ impl<'p> Tape<'p> {
                 // A view of a weight, which is there anyway.
                 (None, _) => Storage::GONE,
             };
-            asides.extend(behind.iter().map(|aside| (self.made(kernel, aside.tensor), aside.is_kept)));
+            asides.extend(behind.iter().filter(is_made).map(|aside| (self.made(kernel, aside.tensor), aside.is_kept)));
             let is_brought = kernel.is_saved && matches!(self.mode, Mode::Redeem(_));
             kernel.brief.filter(|_| !is_brought).into_iter().for_each(|tensor| self.brief(tensor));
             let node = if kernel.is_leaf && self.is_recording { self.leaf(storage).node } else { None };

@@ -49,6 +49,16 @@ impl Depth {
             Self::Folded => 1,
         }
     }
+
+    /// How many rounds of generation are played at most, the last ones. A cache grows from round to round and all else is as
+    /// large as before (`DynamicLayer.update` of transformers), so that the last pass needs most, and what it copies is what
+    /// the one before left.
+    const fn tokens(self) -> u32 {
+        match self {
+            Self::Whole => 4096,
+            Self::Folded => 3,
+        }
+    }
 }
 
 /// Which steps are played.
@@ -168,6 +178,8 @@ impl Trace {
         let ends = |event: &Event| *event == Event::Mark(Moment::End);
         let last = self.events.iter().rposition(ends).unwrap_or(self.events.len());
         let before = self.events[..last].iter().rposition(ends);
-        before.or_else(|| self.events.iter().position(|event| *event == Event::Mark(Moment::Forward))).unwrap_or(0)
+        // A step that is alone begins with its first pass.
+        let begins = |event: &Event| matches!(event, Event::Mark(Moment::Prompt | Moment::Score | Moment::Forward));
+        before.or_else(|| self.events.iter().position(begins)).unwrap_or(0)
     }
 }

@@ -8,7 +8,7 @@ use super::play::Play;
 use super::score::Stage;
 use crate::estimator::engines::{Batches, Hook, Local, Name, Pass};
 use crate::estimator::operators::TensorId;
-use crate::estimator::units::DType;
+use crate::estimator::units::{DType, Extent};
 
 /// What a name of the training program has: nothing, a value, or the items of a list.
 #[derive(Clone, Debug, Default)]
@@ -145,6 +145,29 @@ impl<'p> Play<'p> {
                 // The loss goes, where the training loop has kept it, and the graph with it.
                 self.tape.forget_leaves();
             }
+            Pass::Extent(extent) => {
+                if extent.is_some() {
+                    self.tape.mark(Moment::Prompt);
+                }
+                self.extend(*extent);
+            }
+            Pass::Rounds { extent, times, passes, between } => {
+                self.tape.mark(Moment::Generate);
+                for round in times.saturating_sub(self.score.depth.tokens())..*times {
+                    let cached = extent.cached.saturating_add(round).saturating_add(1);
+                    self.extend(Some(Extent { tokens: 1, cached, ..*extent }));
+                    passes.iter().for_each(|pass| self.pass(pass));
+                    if round + 1 < *times {
+                        between.iter().for_each(|pass| self.pass(pass));
+                    }
+                }
+            }
+            Pass::DropCache(network) => {
+                let mut of_network = self.caches.split_off(&(*network, 0, 0));
+                self.caches.extend(of_network.split_off(&(network + 1, 0, 0)));
+                let kept: Vec<_> = of_network.into_values().rev().flatten().collect();
+                self.tape.release_all(&kept);
+            }
             Pass::EmptyCache => self.tape.empty_cache(),
             Pass::Backward(loss, dtype) => {
                 self.tape.end_autocast();
@@ -162,6 +185,33 @@ impl<'p> Play<'p> {
             }
             Pass::Norm(into) => self.take_norm(*into),
         }
+    }
+
+    /// Has what follows be given so many tokens. A tensor of as many bytes as before is the same one.
+    fn extend(&mut self, extent: Option<Extent>) {
+        let Some(extent) = extent else {
+            self.stand_ins.clear();
+            return self.tape.stand_in(Vec::new());
+        };
+        let widths = self.score.plan.widths();
+        let of_extent = widths.of_extent(extent);
+        let networks = self.score.networks.iter().filter(|network| network.model.has_cache);
+        let instances = networks.flat_map(|network| &network.stages).flat_map(|stage| &stage.instances);
+        let programs = instances.chain(self.score.functions.iter().map(|(instance, _)| instance));
+        for kernel in programs.flat_map(|instance| &instance.program.kernels) {
+            let asides = kernel.asides.iter().map(|aside| aside.tensor);
+            for tensor in kernel.output.into_iter().chain(asides).chain(kernel.brief) {
+                let place = tensor.index();
+                if self.stand_ins.len() <= place {
+                    self.stand_ins.resize(place + 1, None);
+                }
+                let bytes = self.registry.tensor(tensor).size.bytes(&of_extent);
+                if self.stand_ins[place].is_none_or(|before| self.registry.bytes(before, &widths) != bytes) {
+                    self.stand_ins[place] = Some(self.registry.of_extent(tensor, extent));
+                }
+            }
+        }
+        self.tape.stand_in(self.stand_ins.clone());
     }
 
     /// The values of names; a list is one value.
@@ -195,7 +245,9 @@ impl<'p> Play<'p> {
         // Engines divide the trained network alone.
         let has_hooks = number == 0 && is_recorded;
         self.tape.set_recording(is_recorded);
-        self.tape.mark(if is_recorded { Moment::Forward } else { Moment::Score });
+        if !network.model.has_cache {
+            self.tape.mark(if is_recorded { Moment::Forward } else { Moment::Score });
+        }
         if has_hooks {
             self.before_forward();
             self.enter_outer();
@@ -214,13 +266,25 @@ impl<'p> Play<'p> {
                     self.hook_on_the_way_back(scope, Hook::AfterBackward);
                     self.end_pending();
                 }
-                let arguments = [&[x], shared].concat();
+                let of_layer = (number, place, unit);
+                let cache = self
+                    .caches
+                    .get(&of_layer)
+                    .map_or([Value::NONE; 2], |cache| cache.map(|kept| Value { storage: kept.storage(), node: None }));
+                let given = if network.model.has_cache { &cache[..] } else { &[] };
+                let arguments = [&[x], shared, given].concat();
                 let is_recomputed = is_recorded && instance.program.checkpoint.is_some();
                 let block = has_hooks.then_some((1 + place, unit));
                 let results = self.run_block(block, instance, &arguments, is_recomputed);
                 kept.drain(..).for_each(|before| self.tape.release(before.storage));
                 self.tape.release(x.storage);
-                kept.extend(results.iter().skip(1));
+                match results[..] {
+                    [_, keys, values] if network.model.has_cache => {
+                        let cache = [keys, values].map(|of| self.tape.repeated(of.storage));
+                        self.caches.insert(of_layer, cache);
+                    }
+                    _ => kept.extend(results.iter().skip(1)),
+                }
                 x = results.first().copied().unwrap_or(x);
                 if has_hooks {
                     self.hook(scope, Hook::AfterForward);

@@ -1,6 +1,6 @@
 //! A play under way: what it holds, and how it goes through weights and the hooks of engines.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::acts::{NO_NAMES, Names, Of, Scope};
 use super::event::{Event, Storage};
@@ -23,6 +23,10 @@ pub struct Play<'p> {
     pub score: &'p Score<'p>,
     /// What names of the training program have.
     pub locals: Vec<Held>,
+    /// Keys and values that each unit of each stage of a network has of the tokens so far.
+    pub caches: BTreeMap<(usize, usize, usize), [Repeated; 2]>,
+    /// The tensors that stand for others in the present extent.
+    pub stand_ins: Vec<Option<TensorId>>,
     /// The tensors of the micro-batches that are there.
     pub batches: Vec<Vec<Storage>>,
     /// What names have that there are once.
@@ -94,6 +98,8 @@ impl<'p> Play<'p> {
             flat: None,
             is_last: true,
             locals: vec![Held::default(); score.plan.task.names],
+            caches: BTreeMap::new(),
+            stand_ins: Vec::new(),
             batches: Vec::new(),
             forwards: 0,
             is_new_step: false,

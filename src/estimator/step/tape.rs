@@ -32,6 +32,8 @@ pub struct KeptWorkspace {
 pub struct Tape<'p> {
     pub events: Vec<Event>,
     pub weights: Vec<WeightState>,
+    /// The tensors that stand for others now, by the numbers of those.
+    pub stand_ins: Vec<Option<TensorId>>,
     /// The tensor of each storage, and how many hold it.
     pub storages: Vec<(TensorId, u32)>,
     /// The graph that is at work.
@@ -68,6 +70,7 @@ impl<'p> Tape<'p> {
         Self {
             events: Vec::new(),
             weights: vec![WeightState::default(); weights],
+            stand_ins: Vec::new(),
             storages: Vec::new(),
             graph: Graph::default(),
             is_recording: true,
@@ -103,10 +106,16 @@ impl<'p> Tape<'p> {
 
     /// Asks for a storage.
     pub fn allocate(&mut self, tensor: TensorId) -> Storage {
+        let tensor = self.stand_ins.get(tensor.index()).copied().flatten().unwrap_or(tensor);
         let storage = Storage(u32::try_from(self.storages.len()).unwrap_or(u32::MAX));
         self.storages.push((tensor, 1));
         self.events.push(Event::Allocate(tensor, storage));
         storage
+    }
+
+    /// Has tensors stand for others, by the numbers of those.
+    pub fn stand_in(&mut self, stand_ins: Vec<Option<TensorId>>) {
+        self.stand_ins = stand_ins;
     }
 
     /// Holds a storage once more.

@@ -24,6 +24,8 @@ widths! {
     Batch, B = "b";
     /// Tokens of a sequence.
     Sequence, S = "S";
+    /// Tokens of a sequence that attention reads keys and values of: those of the sequence, or all that a cache has.
+    Cached, T = "S_t";
     /// Tokens of a sequence, up to a multiple of 128: rows of flash attention's sums in the backward pass.
     SequenceBy128, S128 = "S₁₂₈";
     /// Tokens of a sequence, up to a multiple of 8: columns of a mask of memory-efficient attention.
@@ -175,6 +177,17 @@ impl fmt::Display for Shape {
     }
 }
 
+/// What a pass is given, where that is other than a micro-batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Extent {
+    /// Sequences.
+    pub sequences: u32,
+    /// Tokens of each.
+    pub tokens: u32,
+    /// Tokens of each whose keys and values attention reads.
+    pub cached: u32,
+}
+
 /// The value of every width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Widths {
@@ -208,6 +221,7 @@ impl Widths {
         let multiple = |of| sequence.checked_next_multiple_of(of).unwrap_or(u64::MAX);
         self.with(Width::Sequence, sequence)
             .with(Width::Predicted, sequence.saturating_sub(1))
+            .with(Width::Cached, sequence)
             .with(Width::SequenceBy128, multiple(128))
             .with(Width::SequenceBy8, multiple(8))
             .with(Width::SequenceBy32, multiple(32))
@@ -230,6 +244,13 @@ impl Widths {
         batched
             .with(Width::DocumentRows, tokens.saturating_add(documents.saturating_mul(128)))
             .with(Width::Edges, documents.saturating_add(1))
+    }
+
+    /// The same widths for a pass that is given other tokens than a micro-batch has.
+    pub fn of_extent(self, extent: Extent) -> Self {
+        let Extent { sequences, tokens, cached } = extent;
+        let widths = self.of_sequence(tokens.into()).with(Width::Batch, sequences.into());
+        widths.with(Width::Cached, cached.into())
     }
 
     /// The same widths with another value of one.

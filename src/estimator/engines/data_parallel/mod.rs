@@ -48,6 +48,9 @@ pub struct Unsaid {
     pub has_bucket_views: bool,
     /// The number of the device among those that share the training.
     pub device: u32,
+    /// Whether the model's configuration names no token with which sequences end (`eos_token_id`), so that generation does not
+    /// look for it.
+    pub has_no_end_token: bool,
     /// Which rank of a pipeline it is, from 0.
     pub rank: u32,
 }

@@ -1,25 +1,30 @@
 //! Group-relative policy optimization as trl's GRPOTrainer computes log-probabilities (trl 1.10.0, trainer/grpo_trainer.py
 //! `_get_per_token_logps_and_entropies`), in a loop of PyTorch's own: passes without gradients that score completions, then
-//! the one that is trained. Others generate.
+//! the one that is trained. Others generate, or the model itself before all passes (`unwrap_model_for_generation`).
 
+use super::generation::{self, Generation};
 use super::log_probs::{CHUNK_ROWS, chunks, entropies, joined, selective_log_softmax};
 use super::{Local, Networks, Script, handed_out, of_batch, reference};
 use crate::estimator::choice::{Reference, RewardModel, Rollout};
 use crate::estimator::engines::passes::{Batches, Network, Pass, Task};
 use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
-use crate::estimator::operators::{Form, Operator, Owner, Part, Place, Types};
+use crate::estimator::operators::{Form, Operator, Owner, Part, Place, Size, Tensor, Types};
 use crate::estimator::scenario::Scenario;
-use crate::estimator::units::{B, SC, SC1, V, Width};
+use crate::estimator::units::{B, DType, SC, SC1, V, Width};
 
 /// The task.
 pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCounted> {
     let (task, recipe) = (&scenario.task, &scenario.recipe);
-    if task.rollout != Rollout::Server || task.rewarded_by() != RewardModel::Function || task.scored > 0 {
+    if !matches!(task.rollout, Rollout::Server | Rollout::Model)
+        || task.rewarded_by() != RewardModel::Function
+        || task.scored > 0
+    {
         return Err(NotCounted::Task);
     }
     let types = networks.types();
     let end = End::LogitsOfCompletion;
     let trained = networks.trained(end, Collation::Masked, true)?;
+    let dtype = trained.dtype;
     let out = Form::new(types.autocast.unwrap_or(trained.dtype), B * SC1 * V);
     let mut all = vec![Network { model: trained, types, owner: Owner::Trained, shared_with: None, is_updated: true }];
     match reference(scenario) {
@@ -38,8 +43,24 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     let sequences = Sequences { count: recipe.batch, rows: u64::from(recipe.batch).saturating_mul(completion) };
 
     let mut script = Script::default();
-    let [ids, mask] = script.names();
-    for network in 0..all.len() {
+    let [ids, mask, prompts] = script.names();
+    let mut batch = vec![of_batch(Part::Ids, tokens()), of_batch(Part::Mask, tokens())];
+    // Where others generate, the model's own log-probabilities are computed first.
+    let scored = usize::from(task.rollout == Rollout::Model)..all.len();
+    if task.rollout == Rollout::Model {
+        let all_at_once = recipe.batch.saturating_mul(recipe.micro_batches);
+        let sequences = if task.generations > 0 { task.generations } else { all_at_once };
+        let completed = task.completed(recipe.sequence);
+        let prompt = recipe.sequence.saturating_sub(completed).max(1);
+        let (network, has_end_token) = (all.len(), networks.has_end_token);
+        let of_prompts = u64::from(sequences).saturating_mul(prompt.into()).saturating_mul(DType::Long.bytes());
+        batch.push(Tensor { place: Place::Batch, part: Part::Ids, size: Size::Bytes(of_prompts) });
+        all.push(generation::network(networks)?);
+        let asked = Generation { network, types, dtype, sequences, prompt, tokens: completed, has_end_token };
+        let made = generation::generate(&mut script, prompts, asked);
+        script.forget(&made);
+    }
+    for network in scored {
         let scored = log_probs(&mut script, network, [ids, mask], types, out, sequences, false);
         script.forget(&[scored.0]);
     }
@@ -56,7 +77,7 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
         networks: all,
         functions: script.functions,
         kept: Vec::new(),
-        batch: vec![of_batch(Part::Ids, tokens()), of_batch(Part::Mask, tokens())],
+        batch,
         batches: Batches::Once,
         before,
         micro_batch: script.passes,

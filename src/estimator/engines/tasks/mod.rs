@@ -2,6 +2,7 @@
 
 mod distil;
 mod dpo;
+mod generation;
 mod grpo;
 mod log_probs;
 mod reward;
