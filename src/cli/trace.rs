@@ -56,5 +56,6 @@ const fn label(moment: Moment) -> &'static str {
         Moment::Backward => "layers backward",
         Moment::Update => "optimizer",
         Moment::End => "end",
+        Moment::Evaluate => "evaluation",
     }
 }

@@ -119,6 +119,14 @@ impl Played<'_> {
         Caching::replay(&self.trace, &self.program.plan.widths(), self.program.batch, segments, limit)
     }
 
+    /// What PyTorch's allocator finds of what stands outside the step, where there is any. The steps must have been played in
+    /// full.
+    pub fn replay_outside(&self, segments: Segments, limit: u64) -> Option<Result<Replayed, OutOfMemory>> {
+        let (widths, batch) = (self.program.plan.widths(), self.program.batch);
+        let begin = self.trace.outside()?;
+        Some(Caching::replay_from(begin, &self.trace, &widths, batch, segments, limit))
+    }
+
     /// What the allocator is asked, in order, with the bytes that are asked for; what has no bytes is left out.
     pub fn requests(&self) -> impl Iterator<Item = Request> {
         let widths = self.program.plan.widths().at(self.program.batch);

@@ -15,7 +15,11 @@ fn on_one_gpu(mut scenario: Scenario, is_listed: bool) -> Scenario {
     let plain = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::workshop());
     (scenario.method, scenario.task, scenario.lengths) = (Method::Ledger, plain.task, plain.lengths);
     (scenario.task.kind, scenario.lengths.batching) = (TaskKind::Train, Batching::Equal);
-    (scenario.outside, scenario.cluster) = (Outside::OFF, plain.cluster);
+    let Outside { evaluation, eval_batch, eval_sequences, eval_steps, .. } = scenario.outside;
+    let is_evaluated = scenario.recipe.micro_batches == 1;
+    let evaluated = Outside { evaluation, eval_batch, eval_sequences, eval_steps, ..Outside::OFF };
+    scenario.outside = if is_evaluated { evaluated } else { Outside::OFF };
+    scenario.cluster = plain.cluster;
     (scenario.cluster.gpus, scenario.cluster.engine) = (1, Engine::Torch);
     let recipe = &mut scenario.recipe;
     (recipe.offload, recipe.fp8, recipe.kernels) = (Offload::None, Fp8::Off, Kernels::Eager);
@@ -34,7 +38,7 @@ fn of_a_task(scenario: Scenario, kind: TaskKind) -> Scenario {
     let mut scenario = on_one_gpu(scenario, true);
     let recipe = &mut scenario.recipe;
     (recipe.attention, recipe.adapter_dropout, recipe.dropout) = (AttentionKernel::Flash, Switch::Off, Switch::Off);
-    scenario.task.kind = kind;
+    (scenario.task.kind, scenario.outside) = (kind, Outside::OFF);
     let generates = kind == TaskKind::Grpo && scenario.task.rollout == Rollout::Model;
     scenario.task.rollout = if generates { Rollout::Model } else { Rollout::Server };
     scenario.task.reward = RewardModel::Function;

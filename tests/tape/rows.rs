@@ -1,5 +1,5 @@
 //! Live and reserved memory of the tape beside the peaks that PyTorch's allocator had on a device that computes nothing
-//! (tests/vectors/cuda.json, cuda_loaded.json, cuda_parallel.json, trl.json, lengths_cuda.json).
+//! (tests/vectors/cuda.json, cuda_loaded.json, cuda_parallel.json, trl.json, outside.json, lengths_cuda.json).
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ fn rows(file: &str) -> Vec<Row> {
 /// What is held of a file.
 struct Held {
     file: &'static str,
-    /// How many steps were taken; the last one's peaks were read.
+    /// How many steps were taken; the last one's peaks were read, or those of what stands outside the step.
     steps: u32,
     /// Rows, and how many of these are left out.
     rows: (usize, usize),
@@ -111,6 +111,16 @@ const HELD: &[Held] = &[
         refused: &[(NotCounted::Task, 12)],
         least: (0, 0),
     },
+    Held {
+        file: "outside",
+        steps: 1,
+        rows: (44, 6),
+        played: 13,
+        live: 13,
+        reserved: 13,
+        refused: &[(NotCounted::Outside, 25)],
+        least: (0, 0),
+    },
     // The 16 rows of equal lengths have labels that are not the token ids: a tensor of theirs more.
     Held {
         file: "lengths_cuda",
@@ -150,7 +160,8 @@ fn live_and_reserved_memory_of_rows_are_equal_to_the_byte() {
                 row.id
             );
             let steps = program.first_steps(held.steps);
-            let replayed = steps.replay(row.segments, u64::MAX).expect("there is no limit");
+            let outside = steps.replay_outside(row.segments, u64::MAX);
+            let replayed = outside.unwrap_or_else(|| steps.replay(row.segments, u64::MAX)).expect("there is no limit");
             live += usize::from(replayed.live == row.live);
             reserved += usize::from(replayed.reserved == row.reserved);
             let is_near = |said: u64, row: u64, bytes| said.abs_diff(row) <= bytes || said.abs_diff(row) * 5000 <= row;

@@ -15,6 +15,8 @@ STAGE = {"stages": 4, "microbatches": 8, "model": "llama-3.1-8b", "batch": 1, "s
 RECIPE = {"model": "tinyllama-1.1b", "batch": 2, "sequence": 512, "layers": 2}
 WIDE = {"sequence": 1024, "batch": 3, "precision": "amp", "accum": 2}
 # Names and what they run, in the words of tools/measure_peak.py. "with" names a function of programs.py.
+# An evaluation behind a step, of which the last batch is not full.
+EVALUATED = {"batch": 1, "sequence": 128, "layers": 2, "eval_n": 5}
 ROWS = {
     "llama": LLAMA,
     "llama-ckpt": {**LLAMA, "ckpt": True},
@@ -104,6 +106,11 @@ ROWS = {
     "grpo-generate-amp": {
         "with": "grpo", "model": "tinyllama-1.1b", "batch": 1, "sequence": 40, "prompt": 32, "layers": 3, "precision": "amp", "ckpt": True,
         "ref": "none", "generations": 16,
+    },
+    "eval-loss": {"with": "outside", "outside": "eval-loss", **EVALUATED, "model": "qwen2.5-0.5b", "precision": "bf16", "eval_b": 2},
+    "eval-logits": {"with": "outside", "outside": "eval", **EVALUATED, "model": "qwen2.5-0.5b", "precision": "bf16", "eval_b": 2},
+    "eval-logits-steps": {
+        "with": "outside", "outside": "eval", **EVALUATED, "model": "tinyllama-1.1b", "precision": "amp", "eval_b": 1, "eval_steps": 2,
     },
     "fsdp2-amp-ckpt": {"with": "fsdp", "impl": "fsdp2", "world": 8, **SHARDED},
     "fsdp1-amp-ckpt": {"with": "fsdp", "impl": "fsdp1", "world": 8, **SHARDED},

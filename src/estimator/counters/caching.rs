@@ -113,9 +113,20 @@ impl Caching {
         segments: Segments,
         limit: u64,
     ) -> Result<Replayed, OutOfMemory> {
+        Self::replay_from(trace.last_step(), trace, widths, batch, segments, limit)
+    }
+
+    /// The same, with the most that was held from a place on among the events.
+    pub fn replay_from(
+        begin: usize,
+        trace: &Trace,
+        widths: &Widths,
+        batch: u64,
+        segments: Segments,
+        limit: u64,
+    ) -> Result<Replayed, OutOfMemory> {
         let sizes = blocks(&trace.registry, &widths.at(batch));
         let streams: Vec<_> = trace.registry.all().map(|(tensor, ..)| tensor.stream()).collect();
-        let begin = trace.last_step();
         let (mut caching, mut numbers) = (Self::new(segments, limit), vec![Number::MAX; trace.storages]);
         for (position, event) in trace.events.iter().enumerate() {
             if position == begin {

@@ -94,7 +94,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (is_task && (cluster.gpus != 1 || is_deepspeed), NotCounted::SeveralGpus),
         (cluster.engine != Engine::Torch && !is_deepspeed && !is_titan, NotCounted::Engine),
         (!is_alone && scenario.batching() != Batching::Equal, NotCounted::Lengths),
-        (scenario.outside.is_on(), NotCounted::Outside),
+        (scenario.outside.is_on() && !tasks::is_evaluated(scenario), NotCounted::Outside),
         (recipe.offload != Offload::None, NotCounted::Offload),
         (!precision, NotCounted::Precision),
         (recipe.fp8 != Fp8::Off, NotCounted::Fp8),

@@ -80,17 +80,25 @@ pub enum Pass {
     Forget(Vec<Local>),
     /// What follows is given other tokens than a micro-batch has, or no longer.
     Extent(Option<Extent>),
-    /// Tokens are generated behind those that an extent has: passes with the tokens so far, for each.
+    /// Rounds that are given more each time than the last.
     Rounds {
         /// What was there before.
         extent: Extent,
-        /// How many tokens.
+        /// What each round has more.
+        grows: Extent,
+        /// How many rounds.
         times: u32,
-        /// What is done for each.
+        /// What is done in each.
         passes: Vec<Pass>,
         /// What is done between one and the next.
         between: Vec<Pass>,
     },
+    /// What follows is given what its round is.
+    OfRound,
+    /// Passes come so many times.
+    Times(u32, Vec<Pass>),
+    /// Training is over: micro-batches go, and what is cached, and what stands outside the steps begins.
+    EndTraining,
     /// Keys and values that a network kept go.
     DropCache(usize),
     /// What the allocator has cached is given back (`torch.cuda.empty_cache`).
@@ -135,6 +143,8 @@ pub struct Task {
     pub after: Vec<Pass>,
     /// Names that a step leaves to the next, with what they have.
     pub left: Vec<(Local, Tensor)>,
+    /// What is done behind the last step.
+    pub outside: Vec<Pass>,
     /// How many names there are.
     pub names: usize,
     /// Sequences for each that a micro-batch counts.

@@ -97,6 +97,8 @@ pub struct Call {
 pub enum End {
     /// With the loss.
     Loss,
+    /// With the loss over a number of labels that the class is given.
+    LossOfItems,
     /// With the logits of all tokens.
     Logits,
     /// With the logits of the completion and of the token before it.
@@ -477,8 +479,10 @@ impl Parts<'_> {
         let arguments = [self.residual()].into_iter().chain(beside.iter().copied());
         let beside = beside.len();
         let end = self.call.end;
-        let labels = matches!(end, End::Loss | End::Score).then_some(tokens());
-        let (mut block, arguments) = Block::new(&arguments.chain(labels).collect::<Vec<_>>());
+        let has_items = end == End::LossOfItems;
+        let labels = (has_items || matches!(end, End::Loss | End::Score)).then_some(tokens());
+        let items = has_items.then_some(Form::new(DType::Single, Shape::ONE));
+        let (mut block, arguments) = Block::new(&arguments.chain(labels).chain(items).collect::<Vec<_>>());
         block.take(&arguments[..=beside]);
         let x = block.add(Place::FinalNorm, (stack.final_norm)(arguments[0]));
         block.named(&arguments[1..=beside]);
@@ -508,7 +512,7 @@ impl Parts<'_> {
         if stack.scales_logits {
             logits = block.add(Place::Logits, Operator::Scale { x: logits });
         }
-        if end != End::Loss {
+        if !has_items && end != End::Loss {
             block.named(&[x]);
             return Ok(block.giving(&[logits]));
         }
@@ -525,7 +529,11 @@ impl Parts<'_> {
             return Ok(block.giving(&[loss, wide]));
         }
         let labels = arguments[beside + 1];
-        let loss = block.add(Place::Loss, Operator::CrossEntropy { logits: wide, labels, is_shifted: true });
+        let operator = match arguments.get(beside + 2) {
+            Some(&items) => Operator::NextTokenLoss { logits: wide, items },
+            None => Operator::CrossEntropy { logits: wide, labels, is_shifted: true },
+        };
+        let loss = block.add(Place::Loss, operator);
         block.named(&[x, logits]);
         Ok(block.giving(&[loss, logits]))
     }

@@ -40,7 +40,8 @@ reasons! {
     /// Lengths that vary.
     Lengths = "sequences of several lengths are played on one GPU, in decoders like Llama and Phi, alone yet";
     /// What stands outside the step.
-    Outside = "what stands outside the step is not played yet";
+    Outside = "of what stands outside the step, only evaluation on one GPU behind training on equal sequences is played yet, \
+        without accumulation and without generation";
     /// Offloading.
     Offload = "offloading is not played yet";
     /// A precision that its engine is not played with.

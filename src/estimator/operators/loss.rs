@@ -36,3 +36,13 @@ pub fn cross_entropy(k: &mut Lowering<'_>, logits: Slot, target: Slot) -> Slot {
     let call = k.kernel(Part::Result, one, &[log.into(), target.into()]).aside(Part::TotalWeight, Size::Of(one));
     call.d(0, FIRST | SECOND | ASIDES, &[New]).put()
 }
+
+/// A quotient by a number that wants no gradient, and is kept for that of the dividend.
+pub fn quotient(k: &mut Lowering<'_>, x: Slot, y: Slot) -> Slot {
+    k.kernel(Part::Result, k.form(x), &[x.into(), y.into()]).d(0, SECOND, &[New]).put()
+}
+
+/// `x *= number`.
+pub fn scaled_in_place(k: &mut Lowering<'_>, x: Slot) -> Slot {
+    k.in_place(k.form(x), &[x.into()]).d(0, NOTHING, &[New]).put()
+}

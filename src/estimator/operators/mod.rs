@@ -235,6 +235,12 @@ pub enum Operator {
     AllOfFlags { x: Value },
     /// A number for each row of probabilities, drawn by them.
     Multinomial { x: Value, width: Shape },
+    /// Cross-entropy of logits for the next tokens, added up and divided by a number of labels.
+    NextTokenLoss { logits: Value, items: Value },
+    /// The product with a number, written into the value.
+    ScaleInPlace { x: Value },
+    /// A tensor that comes from the host.
+    Brought { form: Form },
     /// Cross-entropy of logits; `is_shifted` where the labels are those of the next tokens.
     CrossEntropy { logits: Value, labels: Value, is_shifted: bool },
     /// The same of logits of which the device has some `columns`.
@@ -370,7 +376,11 @@ impl Operator {
             Self::To { .. } | Self::CastLike { .. } | Self::AsBooleans { .. } => {
                 "PyTorch 2.15, derivatives.yaml _to_copy"
             }
-            Self::CrossEntropy { .. } => "transformers 5.23.0, loss_utils.py ForCausalLMLoss",
+            Self::ScaleInPlace { .. } => "PyTorch 2.15, derivatives.yaml mul",
+            Self::Brought { .. } => "transformers 5.23.0, trainer.py evaluation_loop",
+            Self::NextTokenLoss { .. } | Self::CrossEntropy { .. } => {
+                "transformers 5.23.0, loss_utils.py ForCausalLMLoss"
+            }
             Self::LastTokens { .. } => "transformers 5.23.0, modeling_llama.py LlamaForCausalLM.forward",
             Self::ScoreOfLast { .. } => {
                 "transformers 5.23.0, modeling_layers.py GenericForSequenceClassification.forward"
@@ -405,6 +415,7 @@ impl Operator {
             | Self::BooleanMask { .. }
             | Self::PositionBuffer
             | Self::ComplexBuffer { .. }
+            | Self::Brought { .. }
             | Self::Alibi => vec![],
             Self::Embedding { ids: x, .. }
             | Self::EmbeddingPart { ids: x, .. }
@@ -456,6 +467,7 @@ impl Operator {
             | Self::TotalOfFlags { x }
             | Self::LastToken { x }
             | Self::AllOfFlags { x }
+            | Self::ScaleInPlace { x }
             | Self::Multinomial { x, .. }
             | Self::Part { x, .. }
             | Self::Loss { x, .. }
@@ -478,6 +490,7 @@ impl Operator {
             | Self::FillMasked { x, mask: y }
             | Self::SumOfMaskedRows { x, mask: y, .. }
             | Self::CrossEntropyOfParts { logits: x, labels: y, .. }
+            | Self::NextTokenLoss { logits: x, items: y }
             | Self::CrossEntropy { logits: x, labels: y, .. } => vec![x, y],
             Self::Rotary { x: q, cos: k, sin: v }
             | Self::Sdpa { q, k, v, .. }
@@ -664,6 +677,12 @@ impl Operator {
                 log_probs::sum_of_masked_rows(to, to.slot(x), to.slot(mask), rows, width)
             }
             Self::Loss { x, loss } => loss.lower(to, to.slot(x)),
+            Self::NextTokenLoss { logits, items } => {
+                let sum = loss::of_next_tokens(to, to.slot(logits));
+                loss::quotient(to, sum, to.slot(items))
+            }
+            Self::ScaleInPlace { x } => loss::scaled_in_place(to, to.slot(x)),
+            Self::Brought { form } => to.constant(Part::Ids, form, &[]),
             Self::CrossEntropy { logits, is_shifted: true, .. } => loss::of_next_tokens(to, to.slot(logits)),
             Self::CrossEntropy { logits, labels, .. } => loss::cross_entropy(to, to.slot(logits), to.slot(labels)),
         };

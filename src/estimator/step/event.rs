@@ -28,6 +28,8 @@ pub enum Moment {
     Update,
     /// The step is over.
     End,
+    /// Training is over, and the model is evaluated.
+    Evaluate,
 }
 
 impl Moment {
@@ -45,6 +47,7 @@ impl Moment {
             Self::Backward => "layers, backward",
             Self::Update => "optimizer step",
             Self::End => "end of the step",
+            Self::Evaluate => "evaluation",
         }
     }
 }

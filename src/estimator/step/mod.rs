@@ -105,6 +105,7 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
             play.step(&mut rank, number > 0);
         }),
     }
+    plan.task.outside.iter().for_each(|pass| play.pass(pass));
     let Play { registry, tape, .. } = play;
     let (events, storages) = tape.finish();
     Trace { registry, events, storages }
@@ -173,6 +174,11 @@ impl<'p> Play<'p> {
 }
 
 impl Trace {
+    /// Where what stands outside the step begins among the events, where there is any.
+    pub fn outside(&self) -> Option<usize> {
+        self.events.iter().position(|event| *event == Event::Mark(Moment::Evaluate))
+    }
+
     /// Where the last step begins among the events.
     pub fn last_step(&self) -> usize {
         let ends = |event: &Event| *event == Event::Mark(Moment::End);

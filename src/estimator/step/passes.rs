@@ -145,17 +145,32 @@ impl<'p> Play<'p> {
                 // The loss goes, where the training loop has kept it, and the graph with it.
                 self.tape.forget_leaves();
             }
-            Pass::Extent(extent) => {
-                if extent.is_some() {
-                    self.tape.mark(Moment::Prompt);
+            Pass::Extent(extent) => self.extend(*extent),
+            Pass::OfRound => self.extend(self.round),
+            Pass::Times(times, passes) => {
+                for _ in 0..(*times).min(self.score.depth.micro_batches()) {
+                    passes.iter().for_each(|pass| self.pass(pass));
                 }
-                self.extend(*extent);
             }
-            Pass::Rounds { extent, times, passes, between } => {
-                self.tape.mark(Moment::Generate);
+            Pass::EndTraining => {
+                let held = std::mem::take(&mut self.batches).into_iter().flatten();
+                held.for_each(|storage| self.tape.release(storage));
+                self.tape.empty_cache();
+                self.tape.mark(Moment::Evaluate);
+            }
+            Pass::Rounds { extent, grows, times, passes, between } => {
+                if grows.cached > 0 {
+                    self.tape.mark(Moment::Generate);
+                }
                 for round in times.saturating_sub(self.score.depth.tokens())..*times {
-                    let cached = extent.cached.saturating_add(round).saturating_add(1);
-                    self.extend(Some(Extent { tokens: 1, cached, ..*extent }));
+                    let rounds = round.saturating_add(1);
+                    let more = |of: u32, each: u32| of.saturating_add(each.saturating_mul(rounds));
+                    self.round = Some(Extent {
+                        sequences: more(extent.sequences, grows.sequences),
+                        tokens: more(extent.tokens, grows.tokens),
+                        cached: more(extent.cached, grows.cached),
+                    });
+                    self.extend(self.round);
                     passes.iter().for_each(|pass| self.pass(pass));
                     if round + 1 < *times {
                         between.iter().for_each(|pass| self.pass(pass));
@@ -189,14 +204,15 @@ impl<'p> Play<'p> {
 
     /// Has what follows be given so many tokens. A tensor of as many bytes as before is the same one.
     fn extend(&mut self, extent: Option<Extent>) {
+        self.extent = extent;
         let Some(extent) = extent else {
             self.stand_ins.clear();
             return self.tape.stand_in(Vec::new());
         };
         let widths = self.score.plan.widths();
         let of_extent = widths.of_extent(extent);
-        let networks = self.score.networks.iter().filter(|network| network.model.has_cache);
-        let instances = networks.flat_map(|network| &network.stages).flat_map(|stage| &stage.instances);
+        let instances =
+            self.score.networks.iter().flat_map(|network| &network.stages).flat_map(|stage| &stage.instances);
         let programs = instances.chain(self.score.functions.iter().map(|(instance, _)| instance));
         for kernel in programs.flat_map(|instance| &instance.program.kernels) {
             let asides = kernel.asides.iter().map(|aside| aside.tensor);
@@ -245,8 +261,10 @@ impl<'p> Play<'p> {
         // Engines divide the trained network alone.
         let has_hooks = number == 0 && is_recorded;
         self.tape.set_recording(is_recorded);
-        if !network.model.has_cache {
-            self.tape.mark(if is_recorded { Moment::Forward } else { Moment::Score });
+        match self.extent {
+            Some(extent) if network.model.has_cache && extent.tokens > 1 => self.tape.mark(Moment::Prompt),
+            Some(_) => {}
+            None => self.tape.mark(if is_recorded { Moment::Forward } else { Moment::Score }),
         }
         if has_hooks {
             self.before_forward();

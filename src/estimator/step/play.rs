@@ -11,6 +11,7 @@ use super::score::{Own, Played, Score, Stage, owned};
 use super::tape::Tape;
 use crate::estimator::engines::{Act, Hook, ModuleHook, Unit, Update, Zero};
 use crate::estimator::operators::{Registry, TensorId};
+use crate::estimator::units::Extent;
 
 /// The number of the trained network's first weight, the token embedding's matrix.
 pub const EMBEDDING: usize = 0;
@@ -25,6 +26,10 @@ pub struct Play<'p> {
     pub locals: Vec<Held>,
     /// Keys and values that each unit of each stage of a network has of the tokens so far.
     pub caches: BTreeMap<(usize, usize, usize), [Repeated; 2]>,
+    /// What passes are given, where that is other than a micro-batch.
+    pub extent: Option<Extent>,
+    /// The same of the present round.
+    pub round: Option<Extent>,
     /// The tensors that stand for others in the present extent.
     pub stand_ins: Vec<Option<TensorId>>,
     /// The tensors of the micro-batches that are there.
@@ -99,6 +104,8 @@ impl<'p> Play<'p> {
             is_last: true,
             locals: vec![Held::default(); score.plan.task.names],
             caches: BTreeMap::new(),
+            extent: None,
+            round: None,
             stand_ins: Vec::new(),
             batches: Vec::new(),
             forwards: 0,

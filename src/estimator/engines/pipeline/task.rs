@@ -51,6 +51,7 @@ impl Pipeline {
             before_update: Vec::new(),
             after: Vec::new(),
             left: Vec::new(),
+            outside: Vec::new(),
             names: 0,
             sequences: 1,
             is_of_one_batch: false,

@@ -68,7 +68,7 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
 
 /// The number of labels of a step, of which the first predicts nothing (`_get_num_items_in_batch` in
 /// transformers/trainer.py).
-fn items_of() -> Block {
+pub fn items_of() -> Block {
     let (mut block, arguments) = Block::new(&[Form::new(DType::Long, B * S)]);
     let flags = Operator::Computed { x: arguments[0], y: None, form: Form::new(DType::Byte, B * S1) };
     let flags = block.add(Place::Labels, flags);

@@ -57,6 +57,8 @@ fn computed(block: &mut Block, x: Value, y: Option<Value>, form: Form) -> Value 
 pub fn generate(script: &mut Script, prompts: Local, generation: Generation) -> [Local; 2] {
     let Generation { network, types, dtype, sequences, prompt, tokens, has_end_token } = generation;
     let extent = Extent { sequences, tokens: prompt, cached: prompt };
+    // The tokens so far, the last of which a pass is given.
+    let grows = Extent { sequences: 0, tokens: 0, cached: 1 };
     let out = Form::new(types.autocast.unwrap_or(dtype), B * V);
     script.passes.push(Pass::Extent(Some(extent)));
     let names @ [own_mask, first_places, pad, begin, end, unfinished, ids, sequence] = script.names();
@@ -98,7 +100,8 @@ pub fn generate(script: &mut Script, prompts: Local, generation: Generation) -> 
     forward(script, network, [given_ids, given_mask, given_places], logits, types, out);
     let between = std::mem::replace(&mut script.passes, before);
 
-    script.passes.push(Pass::Rounds { extent, times: tokens, passes, between });
+    let extent = Extent { tokens: 1, ..extent };
+    script.passes.push(Pass::Rounds { extent, grows, times: tokens, passes, between });
     script.forget(&[mask, places, unfinished, given_ids, given_places, given_mask, wide, probabilities, next]);
     script.forget(&[pad, begin, end, first_places]);
     script.passes.push(Pass::DropCache(network));

@@ -84,6 +84,7 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
         before_update: Vec::new(),
         after: vec![Pass::Forget(vec![loss])],
         left: Vec::new(),
+        outside: Vec::new(),
         names: script.names,
         sequences: 1,
         is_of_one_batch: true,

@@ -2,6 +2,7 @@
 
 mod distil;
 mod dpo;
+mod evaluated;
 mod generation;
 mod grpo;
 mod log_probs;
@@ -20,6 +21,7 @@ use crate::estimator::units::DType;
 /// The task of a scenario.
 pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCounted> {
     match scenario.task.kind {
+        TaskKind::Train if is_evaluated(scenario) => evaluated::task(scenario, networks),
         TaskKind::Train => train::task(networks),
         TaskKind::Dpo => dpo::task(scenario, networks),
         TaskKind::Distil => distil::task(scenario, networks),
@@ -28,6 +30,8 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
         _ => Err(NotCounted::Task),
     }
 }
+
+pub use evaluated::is_evaluated;
 
 /// What a task compares with: a model without adapters has none to switch off, and is copied.
 fn reference(scenario: &Scenario) -> Reference {

@@ -71,6 +71,7 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         before_update: Vec::new(),
         after: vec![Pass::Forget(vec![loss, logits])],
         left: Vec::new(),
+        outside: Vec::new(),
         names: script.names,
         sequences: 1,
         // So many chunks of rows follow from how many there are.

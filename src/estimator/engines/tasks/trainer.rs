@@ -33,6 +33,7 @@ pub fn task(script: Script, networks: Vec<Network>, batch: Vec<Tensor>, step: St
         before_update: step.before_update,
         after: Vec::new(),
         left: step.left,
+        outside: Vec::new(),
         names: script.names,
         sequences: 1,
         is_of_one_batch: false,
