@@ -10,6 +10,7 @@ SMALL = {"model": "tinyllama-1.1b", "batch": 1, "sequence": 512, "layers": 2}
 BERT = {"model": "bert-base", "batch": 4, "sequence": 256, "layers": 2, "loss": "classifier"}
 TITAN = {"layers": 3, "batch": 2, "seq": 4096}
 TITAN_STAGE = {"layers": 10, "batch": 6, "seq": 2048, "pp": 4, "dp_shard": 2}
+TITAN_CHUNKS = {"layers": 10, "batch": 8, "seq": 2048, "pp": 2, "dp_shard": 2, "schedule": "Interleaved1F1B"}
 SHARDED = {"model": "llama-3.1-8b", "batch": 1, "sequence": 2048, "layers": 3, "precision": "amp", "ckpt": True}
 STAGE = {"stages": 4, "microbatches": 8, "model": "llama-3.1-8b", "batch": 1, "sequence": 2048, "layers": 2}
 RECIPE = {"model": "tinyllama-1.1b", "batch": 2, "sequence": 512, "layers": 2}
@@ -130,6 +131,8 @@ ROWS = {
     "torchtitan-tensor-full": {"with": "torchtitan", "layers": 2, "batch": 2, "seq": 4096, "tp": 4, "ac": "full"},
     "torchtitan-pipeline-first-ops": {"with": "torchtitan", **TITAN_STAGE, "rank": 0, "ac": "op"},
     "torchtitan-pipeline-second-full": {"with": "torchtitan", **TITAN_STAGE, "rank": 2, "ac": "full"},
+    "torchtitan-pipeline-interleaved-first": {"with": "torchtitan", **TITAN_CHUNKS, "rank": 0},
+    "torchtitan-pipeline-interleaved-last": {"with": "torchtitan", **TITAN_CHUNKS, "rank": 2},
     "torchtitan-pipeline-last": {"with": "torchtitan", **TITAN_STAGE, "rank": 6},
     "deepspeed-2": {"with": "deepspeed", "stage": 2, "world": 8, **LLAMA},
     "deepspeed-3-ckpt": {"with": "deepspeed", "stage": 3, "world": 8, **LLAMA, "ckpt": True},

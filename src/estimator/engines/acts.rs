@@ -40,6 +40,8 @@ pub enum Name {
     Ahead,
     /// Weights that a recomputation has gathered.
     Again,
+    /// Weights of a unit that were gathered with all of its stage, and are to be copied out.
+    OfStage,
     /// Weights that were gathered last, and copied out.
     Copied,
     /// Gradients of a unit, joined.
@@ -85,7 +87,7 @@ impl Name {
 
     /// Whether each unit has its own; otherwise there is one for all.
     pub const fn is_of_unit(self) -> bool {
-        matches!(self, Self::Weights | Self::Gradients)
+        matches!(self, Self::Weights | Self::Gradients | Self::OfStage)
     }
 }
 
@@ -178,6 +180,12 @@ pub enum Hook {
     BeforeBackward,
     /// Its block has run backward.
     AfterBackward,
+    /// A schedule has all of a stage gathered.
+    GatherStage,
+    /// A schedule waits for that.
+    AwaitStage,
+    /// A schedule gives the weights of a stage back.
+    GiveStageBack,
     /// All micro-batches have run backward, and gradients were added up on the device until now.
     Reduce,
     /// All micro-batches have run forward and backward, and the step has their losses.
@@ -200,13 +208,11 @@ pub enum Hook {
     Log,
     /// A step is over, and names of it go.
     Forget,
-    /// Weights are there and get their first values.
-    Build,
 }
 
 impl Hook {
     /// How many there are.
-    pub const COUNT: usize = Self::Build as usize + 1;
+    pub const COUNT: usize = Self::Forget as usize + 1;
 
     /// Whether the unit of the whole model has its turn before those of layers.
     pub const fn is_root_first(self) -> bool {
@@ -285,4 +291,6 @@ pub struct Round {
     /// Whether the model is built on the device as this device's part of it alone, which no emptied cache follows, and gradients
     /// go when the next step begins.
     pub builds_parts: bool,
+    /// What gives the weights of each network that engines divide their first values, when they are there.
+    pub builds: Vec<Vec<Act>>,
 }

@@ -189,7 +189,7 @@ pub struct Plan {
 
 impl Plan {
     /// What the training program does around the passes of a step, for what a device holds of its weights.
-    pub fn round(&self, weights: impl FnOnce() -> Vec<HeldPart>, registry: &mut Registry) -> Round {
+    pub fn round(&self, weights: impl FnOnce() -> Vec<Vec<HeldPart>>, registry: &mut Registry) -> Round {
         match self.trainer {
             Engine::Torchtitan => {
                 let is_alone = self.data_parallel == DataParallel::Alone;
@@ -197,6 +197,11 @@ impl Plan {
             }
             _ => Round::default(),
         }
+    }
+
+    /// How many of its networks engines divide: the chunks of a rank of a pipeline, or the trained network.
+    pub fn divided(&self) -> usize {
+        self.pipeline.map_or(1, |pipeline| pipeline.chunks as usize)
     }
 
     /// The widths of its networks, which are all alike.

@@ -48,14 +48,15 @@ impl Split {
 /// micro-batch to the device, keeps its loss, and clips gradients by their norm, which `foreach_tensor_norm_cuda`
 /// (aten/src/ATen/native/cuda/ForeachReduceOp.cu) takes of all weights at once. The micro-batches of a pipeline are one to it.
 pub fn round(
-    weights: &[HeldPart],
+    networks: &[Vec<HeldPart>],
     micro_batches: u32,
     pipeline: Option<Pipeline>,
     is_alone: bool,
     registry: &mut Registry,
 ) -> Round {
     let (micro_batches, parts) = pipeline.map_or((micro_batches, 1), |pipeline| (1, pipeline.micro_batches));
-    let build = build(weights, is_alone, registry);
+    let builds = networks.iter().map(|weights| build(weights, is_alone, registry)).collect();
+    let weights = networks.concat();
     let elements = weights.iter().map(|weight| weight.elements).collect::<Vec<_>>();
     let mut of = |place, part, size| registry.id(Tensor { place, part, size }, SOURCE);
     let count = elements.len() as u64;
@@ -137,9 +138,8 @@ pub fn round(
         .with(
             Hook::Forget,
             [Name::Counted, Name::Labels, Name::Losses, Name::Sum, Name::Norm, Name::Root].map(Act::Drop),
-        )
-        .with(Hook::Build, build);
-    Round { unit, norm: Some(one), builds_parts: true }
+        );
+    Round { unit, norm: Some(one), builds_parts: true, builds }
 }
 
 /// `Transformer.init_weights`: a table of numbers of the unit circle (`precompute_freqs_cis`), in the place of the one that
@@ -181,7 +181,7 @@ fn build(weights: &[HeldPart], is_alone: bool, registry: &mut Registry) -> Vec<A
     acts.extend(steps(two, &[flags, flags]));
     acts.extend([Act::Name(medium, flags), Act::Drop(one), Act::Drop(two)]);
     acts.extend([Act::Name(freqs, row), Act::Name(Name::Number, places), Act::Name(one, half), Act::Drop(freqs)]);
-    acts.extend([Act::Name(two, half), Act::Name(Name::Table, whole), Act::Drop(two), Act::Drop(one)]);
+    acts.extend([Act::Name(two, half), Act::More(Name::Table, whole), Act::Drop(two), Act::Drop(one)]);
     acts.extend([lengths, smooth, smoothed, medium, Name::Number, Name::Weight].map(Act::Drop));
     let drawn = weights.iter().filter(|weight| weight.is_drawn);
     for &HeldPart { elements, whole: divided, split, .. } in drawn {

@@ -103,6 +103,7 @@ names! {
         Optimizer "optimizer",
         Libraries "libraries",
         Unit "weights that are gathered together",
+        LaterUnit "weights of a later chunk that are gathered together",
         Pipeline "pipeline",
     }
 }
@@ -242,6 +243,8 @@ names! {
         Workspace "workspace",
         AllGatherInput "shard, in the type of the gather",
         AllGatherOutput "gathered shards",
+        StageGatherInput "shard of a whole stage, in the type of the gather",
+        StageGatherOutput "gathered shards of a whole stage",
         GatheredWeight "gathered weight",
         ReduceInput "gradients on their way to their sum",
         ReduceOutput "summed gradients",
@@ -290,11 +293,13 @@ pub enum Stream {
     Gather,
     /// On which gradients are summed over devices.
     Reduce,
+    /// The same of later chunks of a rank of a pipeline.
+    LaterReduce,
 }
 
 impl Stream {
     /// How many there are.
-    pub const COUNT: usize = Self::Reduce as usize + 1;
+    pub const COUNT: usize = Self::LaterReduce as usize + 1;
 }
 
 /// The type of a tensor's elements, and their number.
@@ -343,6 +348,8 @@ impl Tensor {
                 | Part::Code
                 | Part::AllGatherInput
                 | Part::AllGatherOutput
+                | Part::StageGatherInput
+                | Part::StageGatherOutput
                 | Part::GatheredWeight
                 | Part::FlatWeights
                 | Part::Padding
@@ -430,6 +437,9 @@ impl Tensor {
     /// The stream on which it is asked for.
     pub const fn stream(&self) -> Stream {
         match self.part {
+            Part::ReduceOutput | Part::ReduceOutputCast if matches!(self.place, Place::LaterUnit) => {
+                Stream::LaterReduce
+            }
             Part::LowPrecisionShard => Stream::Cast,
             Part::AllGatherInput
             | Part::AllGatherOutput

@@ -29,7 +29,6 @@ impl<'p> Play<'p> {
         self.tape.mark(Moment::Load);
         if round.builds_parts {
             self.tape.mark(Moment::Loaded);
-            (0..self.divided().len()).for_each(|stage| self.each_unit_of(stage, Hook::Wrap));
             if !self.is_sharded() {
                 self.each_weight(|play, own| {
                     own.weight.values.iter().for_each(|&tensor| {
@@ -37,7 +36,11 @@ impl<'p> Play<'p> {
                     });
                 });
             }
-            return self.around(Hook::Build);
+            for (network, build) in round.builds.iter().enumerate() {
+                self.each_unit_of_network(network, Hook::Wrap);
+                self.acts(build, false);
+            }
+            return;
         }
         for (network, constants) in networks.iter().zip(&tensors.constants).filter(|(network, _)| network.is_own) {
             let buffers = self.build(network, constants);
@@ -248,7 +251,7 @@ impl<'p> Play<'p> {
             first
         };
         let of_stage = |stage: &Stage<'_>| stage.instances.iter().map(&mut first).collect::<Vec<_>>();
-        self.first_modules = self.divided().iter().map(of_stage).collect();
+        self.first_modules = self.divided().map(of_stage).collect();
         if !self.score.plan.data_parallel.is_told_of(Some(ModuleKind::Adapter)) {
             return;
         }
@@ -256,7 +259,7 @@ impl<'p> Play<'p> {
         self.module_names = vec![NO_NAMES; next];
         self.module_units = vec![None; next];
         self.units_before = vec![None; next];
-        for (stage, first) in self.divided().iter().zip(self.first_modules.clone()) {
+        for (stage, first) in self.divided().zip(self.first_modules.clone()) {
             let mut last = vec![None; stage.units.len()];
             for ((units, first), last) in stage.modules.iter().zip(first).zip(&mut last) {
                 for (number, unit) in units.iter().enumerate().filter(|(_, unit)| !unit.is_empty()) {
@@ -271,7 +274,7 @@ impl<'p> Play<'p> {
 
     /// The numbers of the weights that are each module's own.
     fn weights_of_modules(&self) -> Vec<Vec<usize>> {
-        let instances = self.divided().iter().flat_map(|stage| &stage.instances);
+        let instances = self.divided().flat_map(|stage| &stage.instances);
         let of = |instance: &Instance<'_>| {
             let number = |weight: &usize| instance.weights[*weight];
             let modules = instance.program.modules.iter();

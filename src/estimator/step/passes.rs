@@ -258,8 +258,8 @@ impl<'p> Play<'p> {
         let networks = &self.score.networks;
         let Some(network) = networks.get(number) else { return Vec::new() };
         let [first, between @ .., last] = network.stages.as_slice() else { return Vec::new() };
-        // Engines divide the trained network alone.
-        let has_hooks = number == 0 && is_recorded;
+        let has_hooks = number < self.score.plan.divided() && is_recorded;
+        let stages_before = self.stages_of(number).start;
         self.tape.set_recording(is_recorded);
         match self.extent {
             Some(extent) if network.model.has_cache && extent.tokens > 1 => self.tape.mark(Moment::Prompt),
@@ -270,7 +270,7 @@ impl<'p> Play<'p> {
             self.before_forward();
             self.enter_outer();
         }
-        let begun = self.run_end(first, has_hooks.then_some(0), given);
+        let begun = self.run_end(first, has_hooks.then_some(stages_before), given);
         let (shared, names) = begun[1..].split_at(network.model.shared);
         let mut x = begun[0];
         // What the model's function keeps of a layer until the next one is done.
@@ -278,7 +278,7 @@ impl<'p> Play<'p> {
         for (place, Stage { instances, times, .. }) in between.iter().enumerate() {
             self.begin_repeat(*times, is_recorded);
             for (unit, instance) in instances.iter().enumerate() {
-                let scope = Scope::Block(1 + place, unit);
+                let scope = Scope::Block(stages_before + 1 + place, unit);
                 if has_hooks {
                     self.hook(scope, Hook::BeforeForward);
                     self.hook_on_the_way_back(scope, Hook::AfterBackward);
@@ -320,7 +320,7 @@ impl<'p> Play<'p> {
             self.tape.on_the_way_back(Event::Mark(Moment::Backward));
         }
         let arguments = [&[x], shared, names, &kept, given_last].concat();
-        let results = self.run_end(last, has_hooks.then_some(network.stages.len() - 1), &arguments);
+        let results = self.run_end(last, has_hooks.then_some(stages_before + network.stages.len() - 1), &arguments);
         if !network.model.has_loss_under_autocast {
             self.tape.end_autocast();
         }

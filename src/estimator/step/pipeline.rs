@@ -93,6 +93,8 @@ impl<'p> Rank<'p> {
             let tape = &mut play.tape;
             let key = (action.chunk, action.micro_batch);
             match action.kind {
+                ActionKind::Gather => play.each_unit_of_network(key.0 as usize, Hook::GatherStage),
+                ActionKind::GiveBack => play.each_unit_of_network(key.0 as usize, Hook::GiveStageBack),
                 ActionKind::Forward => self.forward(play, key),
                 ActionKind::Backward => {
                     self.backward(play, key);
@@ -112,7 +114,7 @@ impl<'p> Rank<'p> {
                 ActionKind::Sent => drop_held(tape, &mut self.at(key).output),
                 ActionKind::DropGradient => drop_held(tape, &mut self.at(key).gradient),
                 ActionKind::SentGradient => drop_held(tape, &mut self.at(key).of_input),
-                ActionKind::Reduce => play.reduce_all(),
+                ActionKind::Reduce => play.reduce_all(key.0 as usize),
             }
         }
         self.in_flight.clear();
@@ -142,6 +144,7 @@ impl<'p> Rank<'p> {
     /// Runs a chunk forward, in a graph of its own.
     fn forward(&mut self, play: &mut Play<'p>, key: (u32, u32)) {
         let ids = play.given(Name::Ids);
+        self.wait(play, key.0);
         let (tape, state) = (&mut play.tape, self.in_flight.entry(key).or_default());
         let before = tape.take_up(Graph::default());
         let input = state.input.map_or(ids, |received| {
@@ -163,8 +166,16 @@ impl<'p> Rank<'p> {
         state.graph = play.tape.take_up(before);
     }
 
+    /// Waits for the weights of a chunk that were gathered.
+    fn wait(&self, play: &mut Play<'p>, chunk: u32) {
+        if self.pipeline.gathers_stages() {
+            play.each_unit_of_network(chunk as usize, Hook::AwaitStage);
+        }
+    }
+
     /// Runs it backward.
     fn backward(&mut self, play: &mut Play<'p>, key: (u32, u32)) {
+        self.wait(play, key.0);
         let (state, is_last) = (self.in_flight.entry(key).or_default(), self.pipeline.is_last(key.0));
         let Some(root) = state.root else { return };
         let before = play.tape.take_up(std::mem::take(&mut state.graph));

@@ -1,6 +1,7 @@
 //! A play under way: what it holds, and how it goes through weights and the hooks of engines.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use super::acts::{NO_NAMES, Names, Of, Scope};
 use super::event::{Event, Storage};
@@ -95,7 +96,7 @@ pub struct Play<'p> {
 impl<'p> Play<'p> {
     /// A play that has not begun.
     pub fn new(score: &'p Score<'p>, registry: Registry) -> Self {
-        let units = score.networks.first().map(|network| network.stages.as_slice()).unwrap_or_default();
+        let units = score.networks.iter().take(score.plan.divided()).flat_map(|network| &network.stages);
         Self {
             tape: Tape::new(score.count),
             registry,
@@ -115,7 +116,7 @@ impl<'p> Play<'p> {
             calls: Vec::new(),
             arrivals: Vec::new(),
             names: NO_NAMES,
-            unit_names: units.iter().map(|stage| vec![NO_NAMES; stage.units.len()]).collect(),
+            unit_names: units.map(|stage| vec![NO_NAMES; stage.units.len()]).collect(),
             root_names: NO_NAMES,
             module_names: Vec::new(),
             module_units: Vec::new(),
@@ -196,9 +197,21 @@ impl<'p> Play<'p> {
         }
     }
 
-    /// The stages of the network that engines divide among devices.
-    pub fn divided(&self) -> &'p [Stage<'p>] {
-        self.score.networks.first().map(|network| network.stages.as_slice()).unwrap_or_default()
+    /// The stages of the networks that engines divide among devices.
+    pub fn divided(&self) -> impl Iterator<Item = &'p Stage<'p>> + use<'p> {
+        self.score.networks.iter().take(self.score.plan.divided()).flat_map(|network| &network.stages)
+    }
+
+    /// The stages of one of the networks that engines divide, by their numbers among the stages of all of them.
+    pub fn stages_of(&self, network: usize) -> Range<usize> {
+        let lengths = self.score.networks.iter().take(self.score.plan.divided()).map(|network| network.stages.len());
+        let start = lengths.clone().take(network).sum();
+        start..start + lengths.clone().nth(network).unwrap_or(0)
+    }
+
+    /// The stage of such a number.
+    pub fn stage(&self, number: usize) -> Option<&'p Stage<'p>> {
+        self.divided().nth(number)
     }
 
     /// Whether an engine gives whole weights back.
@@ -211,8 +224,11 @@ impl<'p> Play<'p> {
         if hook.is_root_first() {
             self.hook(Scope::Root, hook);
         }
-        let last = self.divided().len().saturating_sub(1);
-        (1..last).chain([0, last]).for_each(|stage| self.each_unit_of(stage, hook));
+        for network in 0..self.score.plan.divided() {
+            let Range { start, end } = self.stages_of(network);
+            let last = end.saturating_sub(1);
+            (start + 1..last).chain([start, last]).for_each(|stage| self.each_unit_of(stage, hook));
+        }
         if !hook.is_root_first() {
             self.hook(Scope::Root, hook);
         }
@@ -220,7 +236,7 @@ impl<'p> Play<'p> {
 
     /// The same of every unit of a stage.
     pub fn each_unit_of(&mut self, stage: usize, hook: Hook) {
-        let Some(Stage { units, modules, times, .. }) = self.divided().get(stage) else { return };
+        let Some(Stage { units, modules, times, .. }) = self.stage(stage) else { return };
         if units.iter().chain(modules.iter().flatten()).all(|unit| unit.at(hook).is_empty()) {
             return;
         }
@@ -278,7 +294,7 @@ impl<'p> Play<'p> {
     fn unit(&self, scope: Scope) -> Option<&'p Unit> {
         match scope {
             Scope::Root => Some(&self.score.root),
-            Scope::Block(stage, place) => Some(&self.divided()[stage].units[place]),
+            Scope::Block(stage, place) => self.stage(stage).and_then(|stage| stage.units.get(place)),
             Scope::Module(module) => self.module_units.get(module).copied().flatten(),
         }
     }
@@ -297,9 +313,14 @@ impl<'p> Play<'p> {
 
     /// The sums over devices that every unit has put off, the last unit's first (`finalize_backward` in
     /// torch/distributed/fsdp/_fully_shard/_fsdp_state.py, PyTorch 2.15).
-    pub fn reduce_all(&mut self) {
-        (0..self.divided().len()).rev().for_each(|stage| self.each_unit_of(stage, Hook::Reduce));
+    pub fn reduce_all(&mut self, network: usize) {
+        self.stages_of(network).rev().for_each(|stage| self.each_unit_of(stage, Hook::Reduce));
         self.hook(Scope::Root, Hook::Reduce);
+    }
+
+    /// The engine's part at a hook of every unit of a network.
+    pub fn each_unit_of_network(&mut self, network: usize, hook: Hook) {
+        self.stages_of(network).for_each(|stage| self.each_unit_of(stage, hook));
     }
 
     /// Has a hook of a unit happen when the backward pass comes by here.
@@ -329,14 +350,14 @@ impl<'p> Play<'p> {
         let of = |instance: &Instance<'_>| instance.weights.clone();
         match scope {
             Scope::Block(stage, place) => {
-                let Stage { instances, modules, .. } = &self.divided()[stage];
+                let Some(Stage { instances, modules, .. }) = self.stage(stage) else { return Vec::new() };
                 let has_inner = modules.get(place).is_some_and(|modules| !modules.is_empty());
                 let weights = instances[place].weights.iter().zip(&instances[place].program.weights);
                 let own = weights.filter(|(_, weight)| !(has_inner && weight.added.is_some()));
                 own.map(|(&number, _)| number).collect()
             }
             Scope::Root => {
-                let without_unit = self.divided().iter().filter(|stage| stage.units.is_empty());
+                let without_unit = self.divided().filter(|stage| stage.units.is_empty());
                 without_unit.flat_map(|stage| stage.instances.iter().flat_map(of)).collect()
             }
             Scope::Module(module) => self.module_weights.get(module).cloned().unwrap_or_default(),
@@ -346,7 +367,7 @@ impl<'p> Play<'p> {
     /// Which gradients of a unit become something else before devices sum them, and what.
     pub fn redistributed(&self, scope: Scope) -> Vec<(usize, TensorId)> {
         let Scope::Block(stage, place) = scope else { return Vec::new() };
-        let instance = &self.divided()[stage].instances[place];
+        let Some(instance) = self.stage(stage).and_then(|stage| stage.instances.get(place)) else { return Vec::new() };
         let weights = instance.program.weights.iter().zip(&instance.weights);
         weights.filter_map(|(weight, &number)| Some((number, weight.redistributed?))).collect()
     }

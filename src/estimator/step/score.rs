@@ -178,7 +178,8 @@ impl<'p> Score<'p> {
         let (mut networks, mut count): (Vec<Played<'_>>, _) = (Vec::new(), 0);
         for (network, programs) in plan.task.networks.iter().zip(programs) {
             let shared = network.shared_with.and_then(|other| networks.get(other));
-            let mut stages = stages(&network.model, plan, programs, registry, depth, count);
+            let numbers = (networks.len(), count);
+            let mut stages = stages(&network.model, plan, programs, registry, depth, numbers);
             let embedding = shared.map_or(count, |other| other.embedding);
             let is_own = shared.is_none();
             if let Some(other) = shared {
@@ -206,8 +207,14 @@ fn root(plan: &Plan, programs: &[Programs], registry: &mut Registry) -> Unit {
     let whole = first.filter(|_| !plan.data_parallel.has_units_apart());
     let weights = whole.map(|(network, programs)| programs.root(&network.model, registry)).unwrap_or_default();
     let before = first.and_then(|(_, programs)| programs.last_layer(plan.data_parallel.has_inner_units()));
-    let place =
-        UnitPlace { weights: &weights, before: before.as_deref(), is_root: true, stays: false, is_inner: false };
+    let place = UnitPlace {
+        weights: &weights,
+        before: before.as_deref(),
+        is_root: true,
+        is_later: false,
+        stays: false,
+        is_inner: false,
+    };
     plan.data_parallel.unit(place, &plan.widths(), registry)
 }
 
@@ -294,9 +301,13 @@ pub fn is_head(weight: &Weight, registry: &Registry) -> bool {
     })
 }
 
-/// What the device holds of each weight of the network that engines divide.
-fn held(networks: &[Played<'_>], plan: &Plan) -> Vec<HeldPart> {
-    let Some(Played { model, stages, .. }) = networks.first() else { return Vec::new() };
+/// What the device holds of each weight of the networks that engines divide.
+fn held(networks: &[Played<'_>], plan: &Plan) -> Vec<Vec<HeldPart>> {
+    networks.iter().take(plan.divided()).map(|network| held_of(network, plan)).collect()
+}
+
+/// The same of one of them.
+fn held_of(Played { model, stages, .. }: &Played<'_>, plan: &Plan) -> Vec<HeldPart> {
     let of = |stage: &Stage<'_>| {
         let weights = stage.instances.iter().flat_map(|instance| &instance.program.weights).collect::<Vec<_>>();
         let held = plan.data_parallel.held(&weights, &model.widths);
@@ -312,14 +323,14 @@ fn held(networks: &[Played<'_>], plan: &Plan) -> Vec<HeldPart> {
     stages.iter().flat_map(of).collect()
 }
 
-/// All stages of a model, its weights numbered in order.
+/// All stages of a model by the number of its network, its weights numbered in order from the first one's number.
 fn stages<'p>(
     model: &Model,
     plan: &Plan,
     programs: &'p Programs,
     registry: &mut Registry,
     depth: Depth,
-    first: usize,
+    (number, first): (usize, usize),
 ) -> Vec<Stage<'p>> {
     let mut numbers = first..;
     let mut stage = |programs: &'p [Lowered], units: Vec<Unit>, modules: Vec<Vec<Unit>>, times| {
@@ -337,7 +348,14 @@ fn stages<'p>(
     let mut units_of = |program: &'p Program, stays| {
         let inner = |module: &Module| has_inner && module.kind == ModuleKind::Adapter;
         let mut unit = |weights: Vec<&'p Weight>, is_inner| {
-            let place = UnitPlace { weights: &weights, before: before.as_deref(), is_root: false, stays, is_inner };
+            let place = UnitPlace {
+                weights: &weights,
+                before: before.as_deref(),
+                is_root: false,
+                is_later: number > 0,
+                stays,
+                is_inner,
+            };
             let unit = plan.data_parallel.unit(place, &model.widths, registry);
             before = Some(weights);
             unit

@@ -66,7 +66,9 @@ impl Fsdp2 {
                 .with(end, [Act::Drop(Name::Reducing)]);
         }
         let reshards = self.reshards && !around.stays && !self.is_deferred;
-        let mut tensors = Tensors { fsdp: self, widths, registry };
+        let unit = if around.is_later { Place::LaterUnit } else { Place::Unit };
+        let mut tensors = Tensors { fsdp: self, unit, widths, registry };
+        let of_stage = if self.is_deferred { tensors.gather_stage(around.weights) } else { Vec::new() };
         let gather = tensors.gather(around.weights);
         let before = around.before.map(|before| tensors.gather(before)).unwrap_or_default();
         let copy_out = tensors.copy_out(around.weights);
@@ -81,7 +83,8 @@ impl Fsdp2 {
         let unit = Unit::default()
             .with(Hook::Wrap, shards.into_iter().map(Act::State).chain([Act::DropWhole]))
             .with(Hook::BeforeForward, kept.into_iter().chain(gather).chain(wait))
-            .with(Hook::AfterForward, reshard.into_iter().chain(last));
+            .with(Hook::AfterForward, reshard.into_iter().chain(last))
+            .with(Hook::GatherStage, of_stage);
         // In a second pass each unit within is the root of its own pass, behind which nothing goes but what was gathered
         // (`pre_forward` and `post_forward` in _fsdp_param_group.py).
         let second = tensors.gather_as(around.weights, Name::Again).into_iter().chain(copy_out.iter().copied());
@@ -90,6 +93,12 @@ impl Fsdp2 {
             .with(Hook::BeforeForwardAgain, second.chain([Act::Move(Name::Copied, Name::Again)]))
             .with(Hook::TakeAhead, taken)
             .with(Hook::AfterForwardAgain, [Act::Drop(Name::Copied)]);
+        let unit = if self.is_deferred {
+            let copied = kept.into_iter().chain(copy_out.iter().copied()).chain([Act::Drop(Name::OfStage)]);
+            unit.with(Hook::AwaitStage, copied).with(Hook::GiveStageBack, [Act::Drop(Name::Weights)])
+        } else {
+            unit
+        };
         // The unit that ran after it has gathered it ahead (`_backward_prefetch`); nobody has the root.
         let own = if around.is_root { tensors.gather(around.weights) } else { Vec::new() };
         let again = own.into_iter().chain(copy_out).chain([Act::Drop(Name::Ahead)]);
@@ -110,6 +119,7 @@ impl Fsdp2 {
 /// The tensors of a unit.
 struct Tensors<'t> {
     fsdp: Fsdp2,
+    unit: Place,
     widths: &'t Widths,
     registry: &'t mut Registry,
 }
@@ -129,7 +139,7 @@ impl Tensors<'_> {
     }
 
     fn of_unit(&mut self, part: Part, elements: u64, dtype: DType) -> TensorId {
-        self.id(Place::Unit, part, Size::Bytes(elements.saturating_mul(dtype.bytes())))
+        self.id(self.unit, part, Size::Bytes(elements.saturating_mul(dtype.bytes())))
     }
 
     fn whole(&self, elements: u64) -> u64 {
@@ -154,6 +164,18 @@ impl Tensors<'_> {
         let cast_first = cast.map(|cast| Act::Name(Name::Shards, cast));
         let cast_last = cast.map(|_| Act::Drop(Name::Shards));
         cast_first.into_iter().chain([Act::Name(name, output)]).chain(cast_last).collect()
+    }
+
+    /// `unshard` of a schedule, on the stream of the model (`get_all_gather_streams` in _fsdp_param_group.py).
+    fn gather_stage(&mut self, weights: &[&Weight]) -> Vec<Act> {
+        let Types { stored, gathered, .. } = self.fsdp.types.of(weights);
+        let parts = self.parts(weights);
+        let cast = (stored != gathered).then(|| self.of_unit(Part::StageGatherInput, parts, gathered));
+        let output = self.of_unit(Part::StageGatherOutput, self.whole(parts), gathered);
+        let cast_first =
+            [Act::UnlessNamed(Name::Weights)].into_iter().chain(cast.map(|cast| Act::Name(Name::Shards, cast)));
+        let cast_last = cast.map(|_| Act::Drop(Name::Shards));
+        cast_first.chain([Act::Name(Name::OfStage, output)]).chain(cast_last).collect()
     }
 
     /// `foreach_all_gather_copy_out`: a tensor for each weight, and the workspace of `split_with_sizes_copy`.

@@ -64,6 +64,8 @@ pub struct Place<'w> {
     pub before: Option<&'w [&'w Weight]>,
     /// Whether it is the unit of the whole model, which has what no other has.
     pub is_root: bool,
+    /// Whether it is one of a later chunk of a rank of a pipeline.
+    pub is_later: bool,
     /// Whether its weights stay gathered from the forward pass to the backward pass.
     pub stays: bool,
     /// Whether it is a module within the unit of a block.

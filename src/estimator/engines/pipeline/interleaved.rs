@@ -83,15 +83,16 @@ fn with_other_turns(passed: &[Turn], micro_batches: u32) -> VecDeque<Option<Turn
                 break;
             }
         }
-        let before = active.len();
+        let other = |kind: ActionKind| move |&stage: &u32| Some(Turn { kind, stage, micro_batch: 0 });
+        let evicted = active.iter().filter(|stage| !next.contains(stage));
+        turns.extend(evicted.map(other(ActionKind::GiveBack)));
         active.retain(|stage| next.contains(stage));
-        let evicted = before - active.len();
         next.retain(|stage| !active.contains(stage));
-        turns.extend(std::iter::repeat_n(None, evicted + next.len()));
+        turns.extend(next.iter().map(other(ActionKind::Gather)));
         active.append(&mut next);
         turns.push_back(Some(*turn));
         if turn.kind == ActionKind::Backward && turn.micro_batch + 1 == micro_batches {
-            turns.extend([None; 2]);
+            turns.extend([Some(Turn { kind: ActionKind::Reduce, ..*turn }), None]);
         }
     }
     turns
@@ -110,6 +111,7 @@ fn received(mut orders: Vec<VecDeque<Option<Turn>>>, stages: u32) -> Vec<Vec<Tur
             if let Some(turn) = turn {
                 let Turn { kind, stage, micro_batch } = turn;
                 let (from_outside, to, receives) = match kind {
+                    ActionKind::Gather | ActionKind::GiveBack | ActionKind::Reduce => (true, None, ActionKind::Receive),
                     ActionKind::Forward => {
                         (stage == 0, stage.checked_add(1).filter(|to| *to < stages), ActionKind::Receive)
                     }

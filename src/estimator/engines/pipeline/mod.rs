@@ -29,6 +29,8 @@ pub struct Pipeline {
     pub micro_batches: u32,
     /// Layers of the first rank and of the last; 0 for as many as the others.
     ends: [u32; 2],
+    /// Whether chunks are cut as if the embedding and the head were a layer each.
+    counts_ends: bool,
     /// Whether `schedule.step` gives the outputs of all micro-batches back (`return_outputs`).
     pub keeps_outputs: bool,
     /// Whether the trainer makes one loss of those of all micro-batches, which it keeps until the step is over.
@@ -52,6 +54,10 @@ pub enum ActionKind {
     DropGradient,
     /// Lets go of the gradient of what it has received, which it has sent.
     SentGradient,
+    /// Has all weights of the chunk gathered.
+    Gather,
+    /// Gives them back.
+    GiveBack,
     /// Sums the gradients of the chunk over devices (`perform_reduce_grad`).
     Reduce,
 }
@@ -89,6 +95,7 @@ impl Pipeline {
             rank: 0,
             micro_batches: if is_even { given } else { given.next_multiple_of(ranks) },
             ends: [cluster.first_stage_layers, cluster.last_stage_layers].map(|given| given.min(layers)),
+            counts_ends: is_titan,
             // `forward_backward_step` in torchtitan/train.py.
             keeps_outputs: !is_titan,
             sums_losses: is_titan,
@@ -130,9 +137,31 @@ impl Pipeline {
 
     /// The layers of a stage, of which there is one for each chunk of each rank.
     fn layers(self, depth: u32, stage: u32) -> Range<u32> {
-        let of_stage = |stage: u32| share(self.of_rank(depth, stage % self.ranks), self.chunks, stage / self.ranks);
+        let is_counted = self.counts_ends && self.is_split_by_counting_ends(depth);
+        let of_stage = |stage: u32| match stage {
+            stage if is_counted => self.counting_ends(depth, stage),
+            stage => share(self.of_rank(depth, stage % self.ranks), self.chunks, stage / self.ranks),
+        };
         let begin = (0..stage).map(of_stage).fold(0, u32::saturating_add).min(depth);
         begin..begin.saturating_add(of_stage(stage)).min(depth)
+    }
+
+    /// Layers of a stage where the embedding and the head count as a layer each (`generate_llm_fqn_per_model_part` in
+    /// torchtitan/distributed/pipeline_parallel.py, 0.2.2).
+    fn counting_ends(self, depth: u32, stage: u32) -> u32 {
+        let stages = self.ranks * self.chunks;
+        let ends = u32::from(stage == 0) + u32::from(stage + 1 == stages);
+        share(depth.saturating_add(2), stages, stage).saturating_sub(ends)
+    }
+
+    /// Whether ranks have as many layers as they have by that.
+    fn is_split_by_counting_ends(self, depth: u32) -> bool {
+        let of_rank = |rank: u32| {
+            (0..self.chunks)
+                .map(|chunk| self.counting_ends(depth, chunk * self.ranks + rank))
+                .fold(0, u32::saturating_add)
+        };
+        (0..self.ranks).all(|rank| of_rank(rank) == self.of_rank(depth, rank))
     }
 
     /// Layers of a rank. What is not given for the first and the last is shared evenly, and the first of the others have one more.
@@ -159,6 +188,11 @@ impl Pipeline {
     /// Whether there are so many chunks that their order is not worked out.
     const fn is_long(self) -> bool {
         self.chunks > 1 && self.ranks * self.ranks > interleaved::MOST / self.chunks
+    }
+
+    /// Whether the schedule says itself when weights are gathered.
+    pub const fn gathers_stages(self) -> bool {
+        self.chunks > 1
     }
 
     /// Whether a name of the schedule has the hidden state that was received last until the step is over.
@@ -192,7 +226,16 @@ mod tests {
     use super::*;
 
     fn pipeline(ranks: u32, chunks: u32, micro_batches: u32) -> Pipeline {
-        Pipeline { ranks, chunks, rank: 0, micro_batches, ends: [0; 2], keeps_outputs: true, sums_losses: false }
+        Pipeline {
+            ranks,
+            chunks,
+            rank: 0,
+            micro_batches,
+            ends: [0; 2],
+            counts_ends: false,
+            keeps_outputs: true,
+            sums_losses: false,
+        }
     }
 
     /// Passes whose backward is still to come, at most.
@@ -228,7 +271,9 @@ mod tests {
                     (0..chunks).flat_map(|chunk| (0..micro_batches).map(move |one| (chunk, one)))
                 {
                     let is_own = |one: &&Action| {
-                        (one.chunk, one.micro_batch) == (chunk, micro_batch) && one.kind != ActionKind::Reduce
+                        let is_of_weights =
+                            matches!(one.kind, ActionKind::Gather | ActionKind::GiveBack | ActionKind::Reduce);
+                        (one.chunk, one.micro_batch) == (chunk, micro_batch) && !is_of_weights
                     };
                     let own = actions.iter().filter(is_own);
                     let own: Vec<_> = own.map(|action| action.kind).collect();
@@ -265,5 +310,7 @@ mod tests {
         let uneven = Pipeline { ends: [8, 7], ..pipeline(4, 1, 8) };
         assert_eq!(layers(uneven, 32), [8, 9, 8, 7]);
         assert_eq!(layers(Pipeline { chunks: 2, ..uneven }, 32), [4, 5, 4, 4, 4, 4, 4, 3]);
+        let counted = Pipeline { ends: [5, 5], counts_ends: true, ..pipeline(2, 2, 8) };
+        assert_eq!(layers(counted, 10), [2, 3, 3, 2]);
     }
 }

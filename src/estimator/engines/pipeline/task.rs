@@ -22,9 +22,6 @@ impl Pipeline {
         if model.is_tied || recipe.adapter != Adapter::None || !(is_of_one_type || is_sharded) || is_counted {
             return Err(NotCounted::Pipeline);
         }
-        if is_sharded && self.chunks > 1 {
-            return Err(NotCounted::SeveralGpus);
-        }
         let parts = self.parts(&model).ok_or(NotCounted::Pipeline)?;
         let has_head = parts.last().is_some_and(|part| !part.hands_on);
         let objective = model.cut.filter(|_| has_head).map(|Cut { objective, .. }| objective);
