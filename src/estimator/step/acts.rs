@@ -43,7 +43,7 @@ impl Play<'_> {
             _ if !name.is_of_unit() => &mut self.names,
             Scope::Root => &mut self.root_names,
             Scope::Block(stage, place) => &mut self.unit_names[stage][place],
-            Scope::Module(module) => &mut self.module_names[module],
+            Scope::Module(module) => &mut self.modules.names[module],
         };
         &mut names[name as usize]
     }

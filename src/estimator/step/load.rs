@@ -235,7 +235,7 @@ impl<'p> Play<'p> {
             let at = beside.map_or(weights.len(), |beside| beside + 1);
             weights.insert(at, Parameter { number, place, elements, is_trained });
         });
-        let zero = Zero::new(deepspeed, weights, self.module_weights.clone());
+        let zero = Zero::new(deepspeed, weights, self.modules.weights.clone());
         let masters = zero.masters(&mut self.registry);
         let updates =
             masters.iter().map(|master| self.score.plan.optimizer.update(master, &mut self.registry)).collect();
@@ -251,24 +251,24 @@ impl<'p> Play<'p> {
             first
         };
         let of_stage = |stage: &Stage<'_>| stage.instances.iter().map(&mut first).collect::<Vec<_>>();
-        self.first_modules = self.divided().map(of_stage).collect();
+        self.modules.first = self.divided().map(of_stage).collect();
         if !self.score.plan.data_parallel.is_told_of(Some(ModuleKind::Adapter)) {
             return;
         }
-        self.module_weights = self.weights_of_modules();
-        self.module_names = vec![NO_NAMES; next];
-        self.module_units = vec![None; next];
-        self.units_before = vec![None; next];
-        for (stage, first) in self.divided().zip(self.first_modules.clone()) {
+        self.modules.weights = self.weights_of_modules();
+        self.modules.names = vec![NO_NAMES; next];
+        self.modules.units = vec![None; next];
+        self.modules.before = vec![None; next];
+        for (stage, first) in self.divided().zip(self.modules.first.clone()) {
             let mut last = vec![None; stage.units.len()];
             for ((units, first), last) in stage.modules.iter().zip(first).zip(&mut last) {
                 for (number, unit) in units.iter().enumerate().filter(|(_, unit)| !unit.is_empty()) {
                     let module = first + number;
-                    self.module_units[module] = Some(unit);
-                    self.units_before[module] = last.replace(module);
+                    self.modules.units[module] = Some(unit);
+                    self.modules.before[module] = last.replace(module);
                 }
             }
-            self.last_units.push(last);
+            self.modules.last.push(last);
         }
     }
 

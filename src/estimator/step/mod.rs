@@ -11,6 +11,7 @@ mod norm;
 mod passes;
 mod pipeline;
 mod play;
+mod rounds;
 mod score;
 mod tape;
 mod update;

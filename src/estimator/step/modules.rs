@@ -1,14 +1,39 @@
 //! Modules of the divided network's class, whose hooks engines have: where a block enters and leaves them, forward, backward
 //! and in a second pass.
 
-use super::acts::Scope;
+use super::acts::{Names, Scope};
 use super::graph::{Call, Instance, Pass, Value};
 use super::play::Play;
-use crate::estimator::engines::{Act, Hook, ModuleHook, Name};
+use crate::estimator::engines::{Act, Hook, ModuleHook, Name, Unit};
 use crate::estimator::operators::Crossing;
 
 /// A block by its stage, and its place there.
 pub type BlockPlace = (usize, usize);
+
+/// What a play knows of modules, each by its number among those of all blocks that engines divide.
+#[derive(Default)]
+pub struct Modules<'p> {
+    /// The number of the first one of each block, by its stage and its place there.
+    pub first: Vec<Vec<usize>>,
+    /// Their weights, by the numbers of these.
+    pub weights: Vec<Vec<usize>>,
+    /// What names have that each of them has.
+    pub names: Vec<Names>,
+    /// Those that are units of their own.
+    pub units: Vec<Option<&'p Unit>>,
+    /// The unit that runs before each of these in the same block.
+    pub before: Vec<Option<usize>>,
+    /// The last of these in each block, by its stage and its place there.
+    pub last: Vec<Vec<Option<usize>>>,
+    /// The one that was gathered ahead, on the way back.
+    pub ahead: Option<usize>,
+    /// The unit that has run forward, and whose turn in the backward pass is still to be called for.
+    pub pending: Option<Scope>,
+    /// Those whose turn in the backward pass has come and is not over.
+    pub in_backward: Vec<usize>,
+    /// Those whose input wants no gradient: their turn comes when the backward pass is over.
+    pub late: Vec<usize>,
+}
 
 impl<'p> Play<'p> {
     /// Runs a block forward that has a place among those that engines divide, or none; `is_recomputed` where its nodes keep
@@ -43,7 +68,7 @@ impl<'p> Play<'p> {
     /// A block is at the border of a module, with a value there; without one in a second pass. What is called for on the way
     /// back.
     pub fn cross(&mut self, (stage, place): BlockPlace, crossing: Crossing, value: Option<Value>) -> Option<Call> {
-        let first = self.first_modules.get(stage).and_then(|of| of.get(place)).copied().unwrap_or_default();
+        let first = self.modules.first.get(stage).and_then(|of| of.get(place)).copied().unwrap_or_default();
         let outer = self.outer_modules();
         let left = ModuleHook::AfterForward { again: value.is_none() };
         let (module, hook, back) = match crossing {
@@ -61,7 +86,7 @@ impl<'p> Play<'p> {
                 let call = self.call_for(Scope::Module(module), Hook::AfterBackward);
                 self.tape.call_on_the_way_back(call);
             } else {
-                self.late.extend((back == Some(Hook::AfterBackward)).then_some(module));
+                self.modules.late.extend((back == Some(Hook::AfterBackward)).then_some(module));
             }
             return None;
         }
@@ -78,12 +103,12 @@ impl<'p> Play<'p> {
             match hook {
                 // It is there, where its turn in the backward pass came before the second pass.
                 Hook::BeforeForwardAgain if self.is_gathered(module) => {}
-                Hook::BeforeForwardAgain if self.ahead == Some(module) => {
-                    self.ahead = None;
+                Hook::BeforeForwardAgain if self.modules.ahead == Some(module) => {
+                    self.modules.ahead = None;
                     self.unit_acts(scope, Hook::TakeAhead);
                 }
                 // It stays where its turn in the backward pass has come.
-                Hook::AfterForwardAgain if self.in_backward.contains(&module) => {}
+                Hook::AfterForwardAgain if self.modules.in_backward.contains(&module) => {}
                 _ => self.unit_acts(scope, hook),
             }
         }
@@ -98,24 +123,24 @@ impl<'p> Play<'p> {
     /// ran before it is gathered ahead (`pre_backward` in torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py, PyTorch
     /// 2.15).
     pub fn before_backward_of(&mut self, module: usize) {
-        self.in_backward.push(module);
+        self.modules.in_backward.push(module);
         if !self.is_gathered(module) {
-            let is_ahead = self.ahead == Some(module);
-            self.ahead = self.ahead.filter(|_| !is_ahead);
+            let is_ahead = self.modules.ahead == Some(module);
+            self.modules.ahead = self.modules.ahead.filter(|_| !is_ahead);
             let hook = if is_ahead { Hook::BeforeBackward } else { Hook::BeforeForwardAgain };
             self.unit_acts(Scope::Module(module), hook);
         }
-        let before = self.units_before.get(module).copied().flatten();
-        if before.is_none_or(|before| !self.is_gathered(before) && self.ahead != Some(before)) {
+        let before = self.modules.before.get(module).copied().flatten();
+        if before.is_none_or(|before| !self.is_gathered(before) && self.modules.ahead != Some(before)) {
             self.unit_acts(Scope::Module(module), Hook::Ahead);
-            self.ahead = before;
+            self.modules.ahead = before;
         }
     }
 
     /// The turn of modules whose input wanted no gradient (`_root_post_backward_final_callback` in
     /// torch/distributed/fsdp/_fully_shard/_fsdp_state.py, PyTorch 2.15).
     pub fn end_late(&mut self) {
-        let late = std::mem::take(&mut self.late);
+        let late = std::mem::take(&mut self.modules.late);
         if self.flat.is_none() && !late.is_empty() {
             late.into_iter().for_each(|module| self.hook(Scope::Module(module), Hook::AfterBackward));
             self.acts(&[Act::Drop(Name::Reducing)], false);

@@ -8,7 +8,7 @@ use super::play::Play;
 use super::score::Stage;
 use crate::estimator::engines::{Batches, Hook, Local, Name, Pass};
 use crate::estimator::operators::TensorId;
-use crate::estimator::units::{DType, Extent};
+use crate::estimator::units::DType;
 
 /// What a name of the training program has: nothing, a value, or the items of a list.
 #[derive(Clone, Debug, Default)]
@@ -146,7 +146,7 @@ impl<'p> Play<'p> {
                 self.tape.forget_leaves();
             }
             Pass::Extent(extent) => self.extend(*extent),
-            Pass::OfRound => self.extend(self.round),
+            Pass::OfRound => self.extend(self.given.round),
             Pass::Times(times, passes) => {
                 for _ in 0..(*times).min(self.score.depth.micro_batches()) {
                     passes.iter().for_each(|pass| self.pass(pass));
@@ -159,30 +159,9 @@ impl<'p> Play<'p> {
                 self.tape.mark(Moment::Evaluate);
             }
             Pass::Rounds { extent, grows, times, passes, between } => {
-                if grows.cached > 0 {
-                    self.tape.mark(Moment::Generate);
-                }
-                for round in times.saturating_sub(self.score.depth.tokens())..*times {
-                    let rounds = round.saturating_add(1);
-                    let more = |of: u32, each: u32| of.saturating_add(each.saturating_mul(rounds));
-                    self.round = Some(Extent {
-                        sequences: more(extent.sequences, grows.sequences),
-                        tokens: more(extent.tokens, grows.tokens),
-                        cached: more(extent.cached, grows.cached),
-                    });
-                    self.extend(self.round);
-                    passes.iter().for_each(|pass| self.pass(pass));
-                    if round + 1 < *times {
-                        between.iter().for_each(|pass| self.pass(pass));
-                    }
-                }
+                self.rounds([*extent, *grows], *times, passes, between);
             }
-            Pass::DropCache(network) => {
-                let mut of_network = self.caches.split_off(&(*network, 0, 0));
-                self.caches.extend(of_network.split_off(&(network + 1, 0, 0)));
-                let kept: Vec<_> = of_network.into_values().rev().flatten().collect();
-                self.tape.release_all(&kept);
-            }
+            Pass::DropCache(network) => self.drop_cache(*network),
             Pass::EmptyCache => self.tape.empty_cache(),
             Pass::Backward(loss, dtype) => {
                 self.tape.end_autocast();
@@ -200,34 +179,6 @@ impl<'p> Play<'p> {
             }
             Pass::Norm(into) => self.take_norm(*into),
         }
-    }
-
-    /// Has what follows be given so many tokens. A tensor of as many bytes as before is the same one.
-    fn extend(&mut self, extent: Option<Extent>) {
-        self.extent = extent;
-        let Some(extent) = extent else {
-            self.stand_ins.clear();
-            return self.tape.stand_in(Vec::new());
-        };
-        let widths = self.score.plan.widths();
-        let of_extent = widths.of_extent(extent);
-        let instances =
-            self.score.networks.iter().flat_map(|network| &network.stages).flat_map(|stage| &stage.instances);
-        let programs = instances.chain(self.score.functions.iter().map(|(instance, _)| instance));
-        for kernel in programs.flat_map(|instance| &instance.program.kernels) {
-            let asides = kernel.asides.iter().map(|aside| aside.tensor);
-            for tensor in kernel.output.into_iter().chain(asides).chain(kernel.brief) {
-                let place = tensor.index();
-                if self.stand_ins.len() <= place {
-                    self.stand_ins.resize(place + 1, None);
-                }
-                let bytes = self.registry.tensor(tensor).size.bytes(&of_extent);
-                if self.stand_ins[place].is_none_or(|before| self.registry.bytes(before, &widths) != bytes) {
-                    self.stand_ins[place] = Some(self.registry.of_extent(tensor, extent));
-                }
-            }
-        }
-        self.tape.stand_in(self.stand_ins.clone());
     }
 
     /// The values of names; a list is one value.
@@ -261,7 +212,7 @@ impl<'p> Play<'p> {
         let has_hooks = number < self.score.plan.divided() && is_recorded;
         let stages_before = self.stages_of(number).start;
         self.tape.set_recording(is_recorded);
-        match self.extent {
+        match self.given.extent {
             Some(extent) if network.model.has_cache && extent.tokens > 1 => self.tape.mark(Moment::Prompt),
             Some(_) => {}
             None => self.tape.mark(if is_recorded { Moment::Forward } else { Moment::Score }),
@@ -285,10 +236,7 @@ impl<'p> Play<'p> {
                     self.end_pending();
                 }
                 let of_layer = (number, place, unit);
-                let cache = self
-                    .caches
-                    .get(&of_layer)
-                    .map_or([Value::NONE; 2], |cache| cache.map(|kept| Value { storage: kept.storage(), node: None }));
+                let cache = self.given.cache(of_layer);
                 let given = if network.model.has_cache { &cache[..] } else { &[] };
                 let arguments = [&[x], shared, given].concat();
                 let is_recomputed = is_recorded && instance.program.checkpoint.is_some();
@@ -299,14 +247,14 @@ impl<'p> Play<'p> {
                 match results[..] {
                     [_, keys, values] if network.model.has_cache => {
                         let cache = [keys, values].map(|of| self.tape.repeated(of.storage));
-                        self.caches.insert(of_layer, cache);
+                        self.given.caches.insert(of_layer, cache);
                     }
                     _ => kept.extend(results.iter().skip(1)),
                 }
                 x = results.first().copied().unwrap_or(x);
                 if has_hooks {
                     self.hook(scope, Hook::AfterForward);
-                    self.pending = Some(scope);
+                    self.modules.pending = Some(scope);
                     if !self.score.plan.data_parallel.lets_go_late() {
                         self.end_pending();
                     }

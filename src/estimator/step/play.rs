@@ -1,18 +1,18 @@
 //! A play under way: what it holds, and how it goes through weights and the hooks of engines.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::acts::{NO_NAMES, Names, Of, Scope};
 use super::event::{Event, Storage};
 use super::graph::{Call, Instance, Repeated};
-use super::modules::BlockPlace;
+use super::modules::{BlockPlace, Modules};
 use super::passes::Held;
+use super::rounds::Given;
 use super::score::{Own, Played, Score, Stage, owned};
 use super::tape::Tape;
 use crate::estimator::engines::{Act, Hook, ModuleHook, Unit, Update, Zero};
 use crate::estimator::operators::{Registry, TensorId};
-use crate::estimator::units::Extent;
 
 /// The number of the trained network's first weight, the token embedding's matrix.
 pub const EMBEDDING: usize = 0;
@@ -25,14 +25,8 @@ pub struct Play<'p> {
     pub score: &'p Score<'p>,
     /// What names of the training program have.
     pub locals: Vec<Held>,
-    /// Keys and values that each unit of each stage of a network has of the tokens so far.
-    pub caches: BTreeMap<(usize, usize, usize), [Repeated; 2]>,
     /// What passes are given, where that is other than a micro-batch.
-    pub extent: Option<Extent>,
-    /// The same of the present round.
-    pub round: Option<Extent>,
-    /// The tensors that stand for others in the present extent.
-    pub stand_ins: Vec<Option<TensorId>>,
+    pub given: Given,
     /// The tensors of the micro-batches that are there.
     pub batches: Vec<Vec<Storage>>,
     /// What names have that there are once.
@@ -41,26 +35,8 @@ pub struct Play<'p> {
     pub unit_names: Vec<Vec<Names>>,
     /// The same of the first and the last block.
     pub root_names: Names,
-    /// The same of modules.
-    pub module_names: Vec<Names>,
-    /// The modules that are units of their own, by their numbers.
-    pub module_units: Vec<Option<&'p Unit>>,
-    /// The unit that runs before each of them in the same block.
-    pub units_before: Vec<Option<usize>>,
-    /// The last of them in each block, by its stage and its place there.
-    pub last_units: Vec<Vec<Option<usize>>>,
-    /// The one that was gathered ahead, on the way back.
-    pub ahead: Option<usize>,
-    /// The unit that has run forward, and whose turn in the backward pass is still to be called for.
-    pub pending: Option<Scope>,
-    /// Those whose turn in the backward pass has come and is not over.
-    pub in_backward: Vec<usize>,
-    /// The weights of modules, by their numbers, where engines have hooks in modules.
-    pub module_weights: Vec<Vec<usize>>,
-    /// Modules whose input wants no gradient: their turn comes when the backward pass is over.
-    pub late: Vec<usize>,
-    /// The number of the first module of each block that engines divide, by its stage and its place there.
-    pub first_modules: Vec<Vec<usize>>,
+    /// What is known of the modules of the divided network's class.
+    pub modules: Modules<'p>,
     /// The blocks that are recomputed, by the names that the tape knows.
     pub blocks: Vec<Option<BlockPlace>>,
     /// Tensors to which an engine gave numbers.
@@ -104,10 +80,8 @@ impl<'p> Play<'p> {
             flat: None,
             is_last: true,
             locals: vec![Held::default(); score.plan.task.names],
-            caches: BTreeMap::new(),
-            extent: None,
-            round: None,
-            stand_ins: Vec::new(),
+            given: Given::default(),
+            modules: Modules::default(),
             batches: Vec::new(),
             forwards: 0,
             is_new_step: false,
@@ -118,16 +92,6 @@ impl<'p> Play<'p> {
             names: NO_NAMES,
             unit_names: units.map(|stage| vec![NO_NAMES; stage.units.len()]).collect(),
             root_names: NO_NAMES,
-            module_names: Vec::new(),
-            module_units: Vec::new(),
-            units_before: Vec::new(),
-            last_units: Vec::new(),
-            ahead: None,
-            pending: None,
-            in_backward: Vec::new(),
-            module_weights: Vec::new(),
-            late: Vec::new(),
-            first_modules: Vec::new(),
             blocks: Vec::new(),
             numbered: HashMap::new(),
             whole: vec![Vec::new(); score.count],
@@ -244,7 +208,7 @@ impl<'p> Play<'p> {
             self.tape.begin_repeat(*times);
         }
         for place in 0..units.len() {
-            let first = self.first_modules[stage][place];
+            let first = self.modules.first[stage][place];
             let within = first..first + modules.get(place).map_or(0, Vec::len);
             // Units within are made first.
             if hook.is_root_first() {
@@ -278,14 +242,14 @@ impl<'p> Play<'p> {
             Scope::Module(module) => {
                 self.unit_acts(scope, hook);
                 if hook == Hook::AfterBackward {
-                    self.in_backward.retain(|other| *other != module);
+                    self.modules.in_backward.retain(|other| *other != module);
                 }
             }
             Scope::Root => self.unit_acts(scope, hook),
             Scope::Block(stage, place) => {
                 self.unit_acts(scope, hook);
                 if hook == Hook::BeforeBackward {
-                    self.ahead = self.last_units.get(stage).and_then(|of| of.get(place)).copied().flatten();
+                    self.modules.ahead = self.modules.last.get(stage).and_then(|of| of.get(place)).copied().flatten();
                 }
             }
         }
@@ -295,7 +259,7 @@ impl<'p> Play<'p> {
         match scope {
             Scope::Root => Some(&self.score.root),
             Scope::Block(stage, place) => self.stage(stage).and_then(|stage| stage.units.get(place)),
-            Scope::Module(module) => self.module_units.get(module).copied().flatten(),
+            Scope::Module(module) => self.modules.units.get(module).copied().flatten(),
         }
     }
 
@@ -334,7 +298,7 @@ impl<'p> Play<'p> {
 
     /// Calls for the turn of the unit that has run forward.
     pub fn end_pending(&mut self) {
-        if let Some(scope) = self.pending.take() {
+        if let Some(scope) = self.modules.pending.take() {
             self.hook_on_the_way_back(scope, Hook::BeforeBackward);
         }
     }
@@ -360,7 +324,7 @@ impl<'p> Play<'p> {
                 let without_unit = self.divided().filter(|stage| stage.units.is_empty());
                 without_unit.flat_map(|stage| stage.instances.iter().flat_map(of)).collect()
             }
-            Scope::Module(module) => self.module_weights.get(module).cloned().unwrap_or_default(),
+            Scope::Module(module) => self.modules.weights.get(module).cloned().unwrap_or_default(),
         }
     }
 
