@@ -1,6 +1,6 @@
 //! A decoder whose features no class here has together, as a model of one's own: each part is that of a class that has it.
 
-use super::decoder::{Collation, Parts, Stack, tokens};
+use super::decoder::{Collation, Parts, Stack, layer_norm, tokens};
 use super::neox::{self, Turned};
 use super::{Block, NotCounted, Run, experts, llama};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm};
@@ -10,15 +10,20 @@ use crate::estimator::units::{D, DType, F, FS, H, K, N, NKV, P, ROT, S, Shape, V
 
 /// Its layers, with what comes before them.
 pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
+    stack_of(parts, Norms::of(parts.model.norm))
+}
+
+/// The same with norms of a class that writes them in its own way.
+pub fn stack_of(parts: &Parts<'_>, norms: Norms) -> Result<Stack, NotCounted> {
     let model = parts.model;
     refused(parts).map_or(Ok(()), Err)?;
     let shared = shared(parts);
     let dense = if model.experts.count > 0 { model.experts.dense_layers.min(model.layers) } else { model.layers };
-    let run = |is_sparse, times| Run { period: vec![layer(parts, &shared, is_sparse)], times };
+    let run = |is_sparse, times| Run { period: vec![layer(parts, &shared, norms, is_sparse)], times };
     let runs = [(false, dense), (true, model.layers - dense)];
     let layers = runs.into_iter().filter(|(_, times)| *times > 0).map(|(is_sparse, times)| run(is_sparse, times));
     let (opening, layers) = (opening(parts), layers.collect());
-    let mut stack = Stack::new(parts, opening, shared, layers, final_norm(model.norm));
+    let mut stack = Stack::new(parts, opening, shared, layers, norms.last);
     if model.position == Position::Learned {
         stack.names.push(Form::new(parts.call.dtype, S * H));
     }
@@ -79,24 +84,24 @@ fn opening(parts: &Parts<'_>) -> Block {
 }
 
 /// A layer: attention, and a feed-forward block or experts, behind it or beside it.
-fn layer(parts: &Parts<'_>, shared: &[Form], is_sparse: bool) -> Block {
-    let model = parts.model;
+fn layer(parts: &Parts<'_>, shared: &[Form], norms: Norms, is_sparse: bool) -> Block {
+    let (model, norm) = (parts.model, norms.of_layers);
     let (mut block, arguments) = Block::new(&[&[parts.residual()], shared].concat());
     let x = arguments[0];
-    let h = block.add(Place::AttentionNorm, norm(model.norm, x, H));
-    let (o, weights) = attention(parts, &mut block, h, &arguments[1..]);
+    let h = block.add(Place::AttentionNorm, norm(x, H));
+    let (o, weights) = attention(parts, &mut block, h, &arguments[1..], norm);
     // Norms behind the first two follow attention and the feed-forward block.
-    let o = if model.norms > 2 { block.add(Place::AttentionPostNorm, norm(model.norm, o, H)) } else { o };
+    let o = if model.norms > 2 { block.add(Place::AttentionPostNorm, norm(o, H)) } else { o };
     let o = parts.dropout(&mut block, Place::AttentionDropout, o);
     let is_beside = model.parallel.is_on();
     let y = if is_beside { x } else { block.add(Place::AttentionAdd, Operator::Add { x, y: o }) };
     let read = match (model.norms, is_beside) {
         (1, true) => h,
         (1, false) => y,
-        _ => block.add(Place::MlpNorm, norm(model.norm, y, H)),
+        _ => block.add(Place::MlpNorm, norm(y, H)),
     };
     let down = if is_sparse { sparse(parts, &mut block, read) } else { mlp(parts, &mut block, read, F) };
-    let down = if model.norms > 3 { block.add(Place::MlpPostNorm, norm(model.norm, down, H)) } else { down };
+    let down = if model.norms > 3 { block.add(Place::MlpPostNorm, norm(down, H)) } else { down };
     let down = parts.dropout(&mut block, Place::MlpDropout, down);
     let sum = if is_beside { block.add(Place::AttentionAdd, Operator::Add { x: o, y: down }) } else { down };
     let out = block.add(Place::MlpAdd, Operator::Add { x: y, y: sum });
@@ -106,14 +111,20 @@ fn layer(parts: &Parts<'_>, shared: &[Form], is_sparse: bool) -> Block {
 }
 
 /// Attention: what it puts out, and its weights where it has any.
-fn attention(parts: &Parts<'_>, block: &mut Block, h: Value, shared: &[Value]) -> (Value, Option<Value>) {
+fn attention(
+    parts: &Parts<'_>,
+    block: &mut Block,
+    h: Value,
+    shared: &[Value],
+    norm: fn(Value, Shape) -> Operator,
+) -> (Value, Option<Value>) {
     let model = parts.model;
     let names = [(Place::Query, Place::QueryNorm, N), (Place::Key, Place::KeyNorm, K)];
     let [q, k, v] = projected(parts, block, h);
     let [q, k] = [q, k].map(|(place, x)| {
         let of = names.iter().find(|(of, _, _)| *of == place);
         match (model.qk_norm, of) {
-            (QkNorm::Full, Some(&(_, at, heads))) => (place, block.add(at, norm(model.norm, x, heads * D))),
+            (QkNorm::Full, Some(&(_, at, heads))) => (place, block.add(at, norm(x, heads * D))),
             _ => (place, x),
         }
     });
@@ -121,7 +132,7 @@ fn attention(parts: &Parts<'_>, block: &mut Block, h: Value, shared: &[Value]) -
         if model.position.rotates() { llama::heads(parts, block, place, x) } else { parts.heads(block, place, x) }
     });
     let [q, k] = [(Place::QueryNorm, q), (Place::KeyNorm, k)]
-        .map(|(at, x)| if model.qk_norm == QkNorm::Head { block.add(at, norm(model.norm, x, D)) } else { x });
+        .map(|(at, x)| if model.qk_norm == QkNorm::Head { block.add(at, norm(x, D)) } else { x });
     let mut held = vec![h, q, k, v];
     let (q, k, mask) = match model.position {
         Position::Rotary => {
@@ -209,24 +220,36 @@ const fn product(has_bias: bool) -> Product {
     if has_bias { Product::LinearWithBias } else { Product::Linear }
 }
 
-/// A norm of a width.
-const fn norm(norm: Norm, x: Value, width: Shape) -> Operator {
-    match norm {
-        Norm::LayerNorm => Operator::LayerNorm { x, width },
-        Norm::RmsNorm => Operator::RmsNorm { x, width, weighting: Weighting::Cast },
-        Norm::RmsNormFull => Operator::RmsNorm { x, width, weighting: Weighting::Full },
-        Norm::LayerNormFull => Operator::CenteredNorm { x, width },
-        Norm::Plain => Operator::PlainLayerNorm { x, width },
-    }
+/// The norms of a stack.
+#[derive(Clone, Copy)]
+pub struct Norms {
+    /// Those of layers, of a width.
+    pub of_layers: fn(Value, Shape) -> Operator,
+    /// The one behind the layers.
+    pub last: fn(Value) -> Operator,
 }
 
-/// The norm behind the layers.
-const fn final_norm(of: Norm) -> fn(Value) -> Operator {
-    match of {
-        Norm::LayerNorm => |x| norm(Norm::LayerNorm, x, H),
-        Norm::RmsNorm => |x| norm(Norm::RmsNorm, x, H),
-        Norm::RmsNormFull => |x| norm(Norm::RmsNormFull, x, H),
-        Norm::LayerNormFull => |x| norm(Norm::LayerNormFull, x, H),
-        Norm::Plain => |x| norm(Norm::Plain, x, H),
+impl Norms {
+    /// The norms of a kind.
+    const fn of(norm: Norm) -> Self {
+        match norm {
+            Norm::LayerNorm => Self { of_layers: |x, width| Operator::LayerNorm { x, width }, last: layer_norm },
+            Norm::RmsNorm => Self {
+                of_layers: |x, width| Operator::RmsNorm { x, width, weighting: Weighting::Cast },
+                last: |x| Operator::RmsNorm { x, width: H, weighting: Weighting::Cast },
+            },
+            Norm::RmsNormFull => Self {
+                of_layers: |x, width| Operator::RmsNorm { x, width, weighting: Weighting::Full },
+                last: |x| Operator::RmsNorm { x, width: H, weighting: Weighting::Full },
+            },
+            Norm::LayerNormFull => Self {
+                of_layers: |x, width| Operator::CenteredNorm { x, width },
+                last: |x| Operator::CenteredNorm { x, width: H },
+            },
+            Norm::Plain => Self {
+                of_layers: |x, width| Operator::PlainLayerNorm { x, width },
+                last: |x| Operator::PlainLayerNorm { x, width: H },
+            },
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! MPT's stack (transformers 5.23.0, models/mpt/modeling_mpt.py), without dropout. Its class knows eager attention alone.
 
+use super::composed::{self, Norms};
 use super::decoder::{Parts, Stack, linear, tokens};
-use super::{Block, NotCounted, composed};
+use super::{Block, NotCounted};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Value};
 use crate::estimator::scenario::Model;
@@ -21,7 +22,8 @@ pub fn is_like(model: &Model) -> bool {
 pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
     if !parts.is_eager() {
         // The kernel of flash-attn takes a slope for each head in the place of the bias.
-        return composed::stack(parts);
+        let of_layers = |x, width| Operator::UnbiasedLayerNorm { x, width };
+        return composed::stack_of(parts, Norms { of_layers, last: norm });
     }
     let shared = vec![Form::new(DType::Byte, B * S * S), Form::new(DType::Single, N * Shape::ONE.by(2048))];
     let weights = if parts.call.has_autocast { DType::Half } else { parts.call.dtype };
