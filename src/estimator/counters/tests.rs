@@ -237,9 +237,10 @@ fn weights_are_those_that_published_models_have() {
         if let (Ok(plan), true) = (plan, row.group.is_published()) {
             let model = &plan.task.networks[0].model;
             let said = row.model.parameters;
-            // Some rows round what a paper says.
-            let is_round = said % 1_000_000 == 0;
-            assert!(is_round || model.parameters() == said, "{}: {}", row.slug, model.parameters());
+            // Some rows round what a paper says. BERT is an encoder: what has its features and says next tokens is another
+            // model, without token types, their norm and a pooler.
+            let is_other = said % 1_000_000 == 0 || row.slug.starts_with("bert-");
+            assert!(is_other || model.parameters() == said, "{}: {}", row.slug, model.parameters());
         }
     }
 }
