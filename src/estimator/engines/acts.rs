@@ -136,9 +136,9 @@ pub enum Act {
     DropValue(usize),
     /// A tensor with a number of the engine's.
     Numbered(usize, TensorId),
-    /// It goes.
+    /// The tensor with a number of the engine's goes.
     DropNumbered(usize),
-    /// What the allocator has cached is given back.
+    /// The allocator gives back what it has cached.
     EmptyCache,
     /// A workspace that stays until it is ended.
     Workspace(TensorId),
@@ -170,9 +170,9 @@ pub enum Hook {
     AfterForward,
     /// Its module is about to run forward a second time, where the block around it is recomputed.
     BeforeForwardAgain,
-    /// It is about to run so, and was gathered ahead.
+    /// Its module is about to run forward a second time, and was gathered ahead.
     TakeAhead,
-    /// Its module has run so.
+    /// Its module has run forward a second time.
     AfterForwardAgain,
     /// The unit that ran before it is gathered ahead, on the way back.
     Ahead,
@@ -182,7 +182,7 @@ pub enum Hook {
     AfterBackward,
     /// A schedule has all of a stage gathered.
     GatherStage,
-    /// A schedule waits for that.
+    /// A schedule waits for a stage that is gathered.
     AwaitStage,
     /// A schedule gives the weights of a stage back.
     GiveStageBack,
@@ -291,6 +291,6 @@ pub struct Round {
     /// Whether the model is built on the device as this device's part of it alone, which no emptied cache follows, and gradients
     /// go when the next step begins.
     pub builds_parts: bool,
-    /// What gives the weights of each network that engines divide their first values, when they are there.
+    /// Acts that give the weights of each network that engines divide their first values, when these weights are there.
     pub builds: Vec<Vec<Act>>,
 }

@@ -11,7 +11,7 @@ use crate::estimator::units::{DType, R, Width};
 pub struct Adapted {
     /// Their own.
     pub dtype: DType,
-    /// That in which an engine gathers them, where it is another.
+    /// The type in which an engine gathers them, where it is another.
     pub gathered: Option<DType>,
     /// Whether the engine casts what they are given.
     pub casts_input: bool,

@@ -72,7 +72,7 @@ impl Loss {
 /// Chunks of Liger's loss that are played one by one at most: what comes after them takes no more memory.
 const MOST_CHUNKS: u32 = 1024;
 
-/// `ONE` is the form of a number in fp32.
+/// The form of a number in fp32.
 const ONE: Form = Form::new(DType::Single, Shape::ONE);
 
 /// The form of what has a number for every token.

@@ -2,7 +2,7 @@
 //! `evaluation_loop` and `prediction_step`): the loss of each batch, and the logits of all, where metrics ask for them.
 
 use super::distil::items_of;
-use super::{Local, Networks, Script, handed_out, of_batch, trainer};
+use super::{Local, Networks, Script, computed_of, handed_out, of_batch, trainer};
 use crate::estimator::choice::{
     Adapter, AttentionKernel, Batching, Engine, Evaluation, Gather, Load, LossHead, Merge, Resume, Save, StepKernel,
     TaskKind,
@@ -179,7 +179,7 @@ fn batch(script: &mut Script, evaluated: &Evaluated, names: &Names, sequences: u
     let one = Form::new(DType::Single, Shape::ONE);
     let [losses, of_logits, of_labels] = names.one;
     // `loss.detach().mean()`, and `losses.repeat(batch_size)`.
-    script.call_into(of_one(one, one), &[loss], &[losses]);
+    script.call_into(computed_of(Place::Metrics, one, one), &[loss], &[losses]);
     script.forget(&[items, loss]);
     if evaluated.keeps_logits {
         script.passes.push(Pass::Move(logits, of_logits));
@@ -188,7 +188,7 @@ fn batch(script: &mut Script, evaluated: &Evaluated, names: &Names, sequences: u
         script.forget(&[logits]);
     }
     let of_each = Form::new(DType::Single, Shape::ONE.by(evaluated.batch));
-    script.call_into(of_one(one, of_each), &[losses], &[losses]);
+    script.call_into(computed_of(Place::Metrics, one, of_each), &[losses], &[losses]);
 }
 
 /// What is kept of a batch is joined with that of the batches before (`EvalLoopContainer.add`).
@@ -210,13 +210,6 @@ fn add(script: &mut Script, evaluated: &Evaluated, names: &Names, is_first: bool
 fn to_host(script: &mut Script, names: &Names) {
     script.forget(&[&names.all[..], &names.one].concat());
     script.passes.push(Pass::EmptyCache);
-}
-
-/// One tensor that is computed of another.
-fn of_one(from: Form, to: Form) -> Block {
-    let (mut block, arguments) = Block::new(&[from]);
-    let result = block.add(Place::Metrics, Operator::Computed { x: arguments[0], y: None, form: to });
-    block.giving(&[result])
 }
 
 /// The same tensor, by another name.

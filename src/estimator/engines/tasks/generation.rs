@@ -1,7 +1,7 @@
 //! Generation by transformers' `generate` with a `DynamicCache` (transformers 5.23.0, generation/utils.py): the prompts are read
 //! at once, and then there is a pass for each token. Prompts are of one length, and a mask that hides nothing says so.
 
-use super::{Local, Networks, Script, handed_out};
+use super::{Local, Networks, Script, computed_of, handed_out};
 use crate::estimator::engines::passes::{Network, Pass};
 use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
 use crate::estimator::operators::{Form, Operator, Owner, Place, Types, Value};
@@ -73,8 +73,8 @@ pub fn generate(script: &mut Script, prompts: Local, generation: Generation) -> 
     let [given_ids, given_mask, given_places, wide, probabilities, next] = script.names();
     script.call_into(advanced(), &[places, mask], &[places, mask]);
     let wide_form = out.with_dtype(DType::Single);
-    script.call_into(of_one(out, wide_form), &[logits], &[wide]);
-    script.call_into(of_one(wide_form, wide_form), &[wide], &[probabilities]);
+    script.call_into(computed_of(Place::Sampling, out, wide_form), &[logits], &[wide]);
+    script.call_into(computed_of(Place::Sampling, wide_form, wide_form), &[wide], &[probabilities]);
     let (mut block, arguments) = Block::new(&[wide_form]);
     let drawn = block.add(Place::Sampling, Operator::Multinomial { x: arguments[0], width: V });
     script.call_into(block.giving(&[drawn]), &[probabilities], &[next]);
@@ -114,13 +114,6 @@ fn forward(script: &mut Script, network: usize, given: [Local; 3], into: Local, 
     let logits = script.forward(network, &given, &[]);
     let (logits, _) = handed_out(script, types, logits, out);
     script.passes.push(Pass::Move(logits, into));
-}
-
-/// One tensor that is computed of another.
-fn of_one(from: Form, to: Form) -> Block {
-    let (mut block, arguments) = Block::new(&[from]);
-    let result = computed(&mut block, arguments[0], None, to);
-    block.giving(&[result])
 }
 
 /// What `generate` does before the prompts are read: special tokens, looks at the mask and at the prompts, positions

@@ -115,6 +115,13 @@ fn of_batch(part: Part, form: Form) -> Tensor {
     Tensor { place: Place::Batch, part, size: Size::Of(form) }
 }
 
+/// A function that computes one tensor of another, without a gradient.
+fn computed_of(place: Place, from: Form, to: Form) -> Block {
+    let (mut block, arguments) = Block::new(&[from]);
+    let result = block.add(place, Operator::Computed { x: arguments[0], y: None, form: to });
+    block.giving(&[result])
+}
+
 /// What accelerate gives a trainer of a network whose outputs have a type: under autocast all are cast to fp32
 /// (`convert_outputs_to_fp32` in accelerate/utils/operations.py, 1.15.0).
 fn handed_out(script: &mut Script, types: Types, x: Local, form: Form) -> (Local, Form) {

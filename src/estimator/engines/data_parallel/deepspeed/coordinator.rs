@@ -28,7 +28,7 @@ const PERSISTENT: u64 = 100_000;
 pub struct Parameter {
     /// Its number.
     pub number: usize,
-    /// Where it stands.
+    /// The place in the model where it stands.
     pub place: Place,
     /// Its elements.
     pub elements: u64,
@@ -44,7 +44,7 @@ enum Status {
     There,
 }
 
-/// What a weight is to the coordinator.
+/// What the coordinator knows of a weight.
 #[derive(Clone, Debug)]
 struct State {
     status: Status,
@@ -93,7 +93,7 @@ pub struct Coordinator {
     step: usize,
     /// Elements that were gathered and not released; those that were gathered outside of `fetch` are not counted, but released.
     live: i64,
-    /// What goes behind a module at a step, once it is known.
+    /// The weights that a module releases at a step, by both.
     released: HashMap<(usize, usize), BTreeSet<usize>>,
     gathers: Vec<Gather>,
     /// Modules that run backward.
@@ -186,7 +186,7 @@ impl Coordinator {
         acts
     }
 
-    /// What is done at a module.
+    /// The acts of a module's hook.
     pub fn module(&mut self, module: usize, hook: ModuleHook, registry: &mut Registry) -> Vec<Act> {
         let mut acts = Vec::new();
         if module >= self.modules.len() {
@@ -257,7 +257,7 @@ impl Coordinator {
         self.step += 1;
     }
 
-    /// What comes next is gathered ahead.
+    /// Gathers ahead the weights that come next in the recorded order.
     fn gather_ahead(&mut self, own: &BTreeSet<usize>, acts: &mut Vec<Act>, registry: &mut Registry) {
         let is_new = |place: &&usize| self.states[**place].fetched_for.is_none_or(|step| step < self.step);
         let count = own.iter().filter(is_new).count();
