@@ -77,17 +77,11 @@ def configuration_of(case, run):
     return told
 
 
-def run(case):
-    """Three steps of DeepSpeed's engine."""
-    run = hugging_face_scenario(case)[1]
-    case = {**DEFAULTS, **case}
+def engine_of(run, case, model, optimizer):
+    """DeepSpeed's engine around a model and an optimizer, and what it was told."""
     os.environ.update(RANK=str(case["rank"]), LOCAL_RANK="0", WORLD_SIZE=str(case["world"]), DS_SKIP_CUDA_CHECK="1")
-    join_nobody(case["rank"], case["world"])
-    measure_peak.unpack_nothing()
 
     import logging
-
-    import torch
 
     logging.disable(logging.CRITICAL)
     import deepspeed
@@ -96,12 +90,26 @@ def run(case):
     deepspeed.comm.init_distributed(dist_backend="nccl", auto_mpi_discovery=False, verbose=False, dist_init_required=False)
     # It compares numbers that the other ranks would have sent.
     coordinator.assert_ints_same_as_other_ranks = lambda *_: None
+    told = configuration_of(case, run)
+    engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer, config=told, dist_init_required=False)
+    return engine, told
+
+
+def run(case):
+    """Three steps of DeepSpeed's engine."""
+    run = hugging_face_scenario(case)[1]
+    case = {**DEFAULTS, **case}
+    join_nobody(case["rank"], case["world"])
+    measure_peak.unpack_nothing()
+
+    import torch
+
     model = measure_peak.build(run, "cuda")
     if case["half"] == "fp16":
         model = model.half()
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=1e-5, fused=True)
-    engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer, config=configuration_of(case, run), dist_init_required=False)
+    engine, _ = engine_of(run, case, model, optimizer)
     torch.cuda.empty_cache()
     tokens = torch.zeros(run["batch"], run["sequence"], dtype=torch.long, device="cuda")
 

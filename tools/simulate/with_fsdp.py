@@ -128,6 +128,36 @@ def replicated(model, blocks, case, mixed):
     return made
 
 
+def wrapped(run, case, model):
+    """The model of a run as devices share it, and what trl reads of accelerate's plugin to share another like it."""
+    import types
+
+    import torch
+    from torch.distributed.fsdp import BackwardPrefetch, MixedPrecision, MixedPrecisionPolicy, OffloadPolicy, ShardingStrategy
+    from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy
+
+    inner = model.get_base_model() if run["base"] else model
+    blocks, amp = blocks_of(inner), run["precision"] == "amp"
+    model = {"fsdp1": first, "fsdp2": second, "ddp": replicated}[case["impl"]](model, blocks, case, amp)
+    if case["impl"] == "ddp":
+        return model, None
+    sums, half = {"fp32": torch.float32, "bf16": torch.bfloat16}[case["reduce"]], torch.bfloat16
+    kind = MixedPrecision if case["impl"] == "fsdp1" else MixedPrecisionPolicy
+    plugin = types.SimpleNamespace(
+        fsdp_version=int(case["impl"][-1]), reshard_after_forward=case["reshard"], ignored_modules=None,
+        mixed_precision_policy=kind(half, sums, half) if amp else None, cpu_offload=OffloadPolicy(),
+    )
+    if case["impl"] == "fsdp1":
+        # As accelerate's plugin has them.
+        vars(plugin).update(
+            set_auto_wrap_policy=lambda _: None, sharding_strategy=ShardingStrategy.FULL_SHARD, cpu_offload=None,
+            auto_wrap_policy=functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={type(blocks[0])}),
+            sync_module_states=False, backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=False,
+            use_orig_params=True, param_init_fn=None, limit_all_gathers=True,
+        )
+    return model, plugin
+
+
 def on_forward():
     """Called before each forward pass: for who watches a run."""
 
@@ -141,15 +171,12 @@ def run(case):
     join_nobody(0, case["world"])
     measure_peak.unpack_nothing()
     model = measure_peak.build(run, "cuda")
-    inner = model.get_base_model() if run["base"] else model
-    wrapped = {"fsdp1": first, "fsdp2": second, "ddp": replicated}[case["impl"]]
-    amp = run["precision"] == "amp"
-    model = wrapped(model, blocks_of(inner), case, amp)
+    model, _ = wrapped(run, case, model)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=1e-5, fused=True)
     torch.cuda.empty_cache()
     tokens = torch.zeros(run["batch"], run["sequence"], dtype=torch.long, device="cuda")
-    casts = case["autocast"] or amp and case["impl"] == "ddp"
+    casts = case["autocast"] or run["precision"] == "amp" and case["impl"] == "ddp"
     autocast = torch.autocast("cuda", dtype=torch.bfloat16) if casts else contextlib.nullcontext()
 
     def step():

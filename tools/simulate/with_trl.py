@@ -12,7 +12,7 @@ model in bf16 with bf16=False. "batch" counts pairs: chosen and rejected are two
 
 import os
 
-from simulate import hugging_face_scenario, last_peak, main, measure_peak
+from simulate import hugging_face_scenario, join_nobody, last_peak, main, measure_peak
 
 DEFAULTS = {
     "task": "dpo",
@@ -22,6 +22,8 @@ DEFAULTS = {
     "prompt": 16,
     # How many completions transformers' own generate makes at once before the step; 0 where others generate.
     "generations": 0,
+    # How devices share the training (with_fsdp.py, or "deepspeed"), and how many there are.
+    "impl": "", "world": 8,
 }
 TINY = {"model": "tinyllama-1.1b", "batch": 1, "sequence": 1024}
 QWEN = {"model": "qwen2.5-0.5b", "batch": 2, "sequence": 1024}
@@ -71,10 +73,23 @@ def scenario(case):
     if case["task"] == "ppo":
         # What one update trains on is scored at once, up to 64 sequences (`local_rollout_forward_batch_size`).
         asked |= {"rollout": "model", "reward": "model"} | ({"score_b": run["batch"] * run["accum"]} if run["accum"] > 1 else {})
+    if case["impl"] == "deepspeed":
+        import with_deepspeed
+
+        asked |= {key: value for key, value in with_deepspeed.scenario(case_of(case)).items() if key in ("engine", "gpus", "zero", "precision", "bucket", "grad")}
+    elif case["impl"]:
+        import with_fsdp
+
+        asked |= {key: value for key, value in with_fsdp.scenario(case_of(case)).items() if key in ("gpus", "zero", "precision", "reshard")}
     if case["task"] == "grpo":
         many = case["generations"]
         asked |= {"rollout": "model", "generations": many} if many else {"rollout": "server"}
     return asked
+
+
+def case_of(case):
+    """What a case says of its run and of how devices share it."""
+    return {key: value for key, value in case.items() if key not in ("task", "ref", "prompt", "generations")}
 
 
 def tokenizer(vocabulary):
@@ -122,6 +137,8 @@ def run(case):
 
     run = hugging_face_scenario(case)[1]
     case = {**DEFAULTS, **case}
+    if case["impl"]:
+        join_nobody(0, case["world"])
     measure_peak.unpack_nothing()
     unpad_nothing()
     datasets.disable_caching()
@@ -164,6 +181,8 @@ def run(case):
         def on_step_begin(self, *_, **__):
             torch.cuda.reset_peak_memory_stats()
 
+    if case["impl"] == "ddp":
+        replicate(run, case)
     more = {}
     if case["task"] == "dpo" and case["ref"] == "copy":
         more["ref_model"] = build(plain, reward)
@@ -178,6 +197,25 @@ def run(case):
     torch.cuda.empty_cache()
     trainer.train()
     return {"peak_bytes": {"total": torch.cuda.max_memory_allocated()}, "reserved_bytes": torch.cuda.max_memory_reserved()}
+
+
+def replicate(run, case):
+    """Has accelerate put DDP around the trained model."""
+    import accelerate
+    import torch
+    import with_fsdp
+
+    prepare = accelerate.Accelerator.prepare_model
+
+    def prepared(self, model, *arguments, evaluation_mode=False, **named):
+        model = prepare(self, model, *arguments, evaluation_mode=evaluation_mode, **named)
+        if not evaluation_mode:
+            model, _ = with_fsdp.wrapped(run, {**with_fsdp.DEFAULTS, **case}, model)
+            # What it puts there is there before the first step.
+            torch.cuda.empty_cache()
+        return model
+
+    accelerate.Accelerator.prepare_model = prepared
 
 
 def collated(rows, case):
@@ -247,13 +285,18 @@ def log_probs(run, case, model, plain):
     from trl import GRPOTrainer
     from trl.models import unwrap_model_for_generation
 
-    accelerator = accelerate.Accelerator(mixed_precision="bf16" if run["precision"] == "amp" else "no")
+    # Where devices divide models, FSDP and DeepSpeed have types of their own.
+    casts = run["precision"] == "amp" and case["impl"] in ("", "ddp")
+    accelerator = accelerate.Accelerator(mixed_precision="bf16" if casts else "no")
     trainer = types.SimpleNamespace(model_kwarg_keys={"logits_to_keep"}, temperature=1.0, _entropy_bonus_enabled=False)
     reference = accelerator.prepare_model(build(plain, False), evaluation_mode=True) if case["ref"] == "copy" else None
     if run["ckpt"]:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     model = accelerator.prepare_model(model)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
+    model, reference, optimizer = shared(run, case, model, reference)
+    backward, update = torch.Tensor.backward, lambda: (optimizer.step(), optimizer.zero_grad(set_to_none=True))
+    if case["impl"] == "deepspeed":
+        backward, update = model.backward, lambda: None
     torch.cuda.empty_cache()
     tokens = torch.zeros(run["batch"], run["sequence"], dtype=torch.long, device="cuda")
     asked = (tokens, torch.ones_like(tokens), run["sequence"] - case["prompt"])
@@ -271,17 +314,48 @@ def log_probs(run, case, model, plain):
                 generating.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         with torch.no_grad():
             # Where others generate, the model’s own log-probabilities are computed first.
-            for scoring in filter(None, (model if not case["generations"] else None, reference)):
+            own = model.module if case["impl"] == "ddp" else model
+            for scoring in filter(None, (own if not case["generations"] else None, reference)):
                 of(trainer, scoring, *asked, run["batch"])
         for _ in range(run["accum"]):
             logps, _, _ = of(trainer, model, *asked, compute_entropy=True)
             loss = -logps.mean()
             del logps
-            loss.backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+            backward(loss)
+            if case["impl"] == "deepspeed":
+                model.step()
+        update()
 
     return last_peak(step)
+
+
+def shared(run, case, model, reference):
+    """The trained model as with_fsdp.py and with_deepspeed.py wrap it, the reference as trl's trainers do, and the optimizer."""
+    import types
+
+    import torch
+    from trl.models import prepare_deepspeed, prepare_fsdp
+
+    def optimizer_of(model):
+        return torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
+
+    if case["impl"] == "deepspeed":
+        import with_deepspeed
+
+        model, reference_of = with_deepspeed.engine_of(run, {**with_deepspeed.DEFAULTS, **case}, model, optimizer_of(model))
+        if reference:
+            plugin = types.SimpleNamespace(deepspeed_config=reference_of)
+            reference = prepare_deepspeed(reference, types.SimpleNamespace(state=types.SimpleNamespace(deepspeed_plugin=plugin)))
+        return model, reference, None
+    if case["impl"]:
+        import with_fsdp
+
+        told = {**with_fsdp.DEFAULTS, **case}
+        model, plugin = with_fsdp.wrapped(run, told, model)
+        if reference and plugin:
+            asked = types.SimpleNamespace(state=types.SimpleNamespace(fsdp_plugin=plugin), device=torch.device("cuda", 0))
+            reference = prepare_fsdp(reference, asked)
+    return model, reference, optimizer_of(model)
 
 
 def policy_and_value(run, case, policy, plain):

@@ -100,6 +100,12 @@ ROWS = {
     },
     "reward-amp": {"with": "reward", "model": "tinyllama-1.1b", "batch": 2, "sequence": 1024, "layers": 2, "precision": "amp"},
     "grpo-ckpt": {"with": "grpo", "model": "qwen2.5-0.5b", "batch": 4, "sequence": 1024, "prompt": 128, "layers": 2, "precision": "bf16", "ckpt": True},
+    "grpo-fsdp2": {"with": "grpo", "impl": "fsdp2", "model": "qwen3-8b", "batch": 1, "sequence": 512, "prompt": 128, "layers": 3, "precision": "amp", "ckpt": True},
+    "grpo-ddp": {"with": "grpo", "impl": "ddp", "model": "qwen2.5-0.5b", "batch": 2, "sequence": 512, "prompt": 128, "layers": 2, "precision": "amp", "ckpt": True},
+    "grpo-zero2": {
+        "with": "grpo", "impl": "deepspeed", "stage": 2, "model": "tinyllama-1.1b", "batch": 1, "sequence": 512, "prompt": 128, "layers": 2,
+        "precision": "bf16", "ckpt": True,
+    },
     "grpo-generate": {
         "with": "grpo", "model": "qwen2.5-0.5b", "batch": 1, "sequence": 512, "prompt": 506, "layers": 3, "precision": "bf16", "ckpt": True,
         "ref": "none", "generations": 8,

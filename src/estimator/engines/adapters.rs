@@ -15,13 +15,14 @@ pub struct Adapted {
     pub gathered: Option<DType>,
     /// Whether the engine casts what they are given.
     pub casts_input: bool,
+    /// Whether they have dropout.
+    pub has_dropout: bool,
 }
 
 /// Freezes the model, and puts an adapter beside each of the targets, unless they are switched off (`disable_adapter`).
 pub fn adapt(model: &mut Model, recipe: &Recipe, adapted: Adapted, are_on: bool) {
     model.widths = model.widths.with(Width::Rank, u64::from(recipe.rank));
-    let Adapted { dtype, gathered, casts_input } = adapted;
-    let has_dropout = recipe.adapter_dropout.is_on();
+    let Adapted { dtype, gathered, casts_input, has_dropout } = adapted;
     let adapter = Adapter { rank: R, dtype, gathered, casts_input, has_dropout };
     let is_sparse = |block: &mut Block| block.applications.iter().any(|one| one.place == Place::Router);
     let has_experts = model.blocks_mut().any(is_sparse);

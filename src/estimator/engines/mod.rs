@@ -23,13 +23,12 @@ pub use tensor_parallel::TensorParallel;
 pub use torchtitan::{HeldPart, Split};
 
 use crate::estimator::choice::{
-    Adapter, AdapterTargets, AttentionKernel, Batching, Engine, Fp8, FrozenType, Kernels, Logits, LossHead, Method,
-    Offload, Precision, Recomputation, StepKernel, TaskKind,
+    Adapter, AdapterTargets, AttentionKernel, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method, Offload,
+    Precision, Recomputation, StepKernel, TaskKind,
 };
 use crate::estimator::models::NotCounted;
 use crate::estimator::scenario::Scenario;
-use crate::estimator::units::DType;
-use networks::{Networks, weight_dtype};
+use networks::Networks;
 
 /// The training program of a scenario.
 pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> {
@@ -64,8 +63,6 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let is_adapted = recipe.adapter != Adapter::None && recipe.targets == AdapterTargets::All;
     use crate::estimator::choice::Optimizer as Chosen;
     let is_whole = matches!(recipe.optimizer, Chosen::AdamW | Chosen::Sgd | Chosen::Momentum);
-    let is_frozen = recipe.adapter != Adapter::None;
-    let has_wide_weights = weight_dtype(recipe) == DType::Single;
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
     let is_deepspeed = cluster.engine == Engine::DeepSpeed;
     let is_titan = cluster.engine == Engine::Torchtitan;
@@ -91,9 +88,10 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let adds_up = recipe.micro_batches > 1 || is_task || !is_alone || recipe.loss == LossHead::ChunkedHead;
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
-        (is_task && (cluster.gpus != 1 || is_deepspeed), NotCounted::SeveralGpus),
+        (is_task && !tasks::is_divided_so(scenario), NotCounted::SeveralGpus),
         (cluster.engine != Engine::Torch && !is_deepspeed && !is_titan, NotCounted::Engine),
         (!is_alone && scenario.batching() != Batching::Equal, NotCounted::Lengths),
+        (is_task && matches!(scenario.batching(), Batching::Flattened | Batching::Packed), NotCounted::Lengths),
         (scenario.outside.is_on() && !tasks::is_evaluated(scenario), NotCounted::Outside),
         (recipe.offload != Offload::None, NotCounted::Offload),
         (!precision, NotCounted::Precision),
@@ -101,8 +99,6 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (recipe.kernels != Kernels::Eager, NotCounted::Kernels),
         (!is_recomputation, NotCounted::Recomputation),
         (!is_loss || keeps_wide_logits && !is_alone, NotCounted::Loss),
-        (is_task && (recipe.dropout.is_on() || is_frozen && recipe.adapter_dropout.is_on()), NotCounted::Dropout),
-        (is_task && scenario.task.frozen == FrozenType::Half && has_wide_weights, NotCounted::Task),
         (is_encoder && recipe.adapter != Adapter::None, NotCounted::AdaptersOfEncoders),
         (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),
         (recipe.step == StepKernel::InBackward && adds_up, NotCounted::UpdateInBackward),

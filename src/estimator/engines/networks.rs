@@ -2,7 +2,7 @@
 
 use super::{DataParallel, TensorParallel, adapters, checkpoints, quantized, tasks};
 use crate::estimator::choice::{
-    Adapter, AdapterType, Engine, LossHead, Precision, Recomputation, TaskKind, Unquantized,
+    Adapter, AdapterType, Engine, FrozenType, LossHead, Precision, Recomputation, TaskKind, Unquantized,
 };
 use crate::estimator::models::{Block, Call, Collation, End, Library, Model, NotCounted, network, tokens};
 use crate::estimator::operators::{Form, Operator, Place, Types};
@@ -23,7 +23,7 @@ pub struct Networks<'s> {
 }
 
 impl Networks<'_> {
-    fn network(&self, end: End, collation: Collation) -> Result<Model, NotCounted> {
+    fn network(&self, end: End, collation: Collation, dtype: DType) -> Result<Model, NotCounted> {
         let Scenario { recipe, device, task, cluster, .. } = self.scenario;
         let is_flat = matches!(collation, Collation::Flattened(_));
         let call = Call {
@@ -35,14 +35,14 @@ impl Networks<'_> {
             sequence: recipe.sequence,
             collation,
             has_several_sequences: recipe.batch > 1 && !is_flat || tasks::has_pairs(task.kind),
-            dtype: weight_dtype(recipe),
-            is_widened: recipe.adapter == Adapter::Qlora && recipe.unquantized == Unquantized::Full,
+            dtype,
+            is_widened: recipe.adapter == Adapter::Qlora && dtype == DType::Single,
             attention: recipe.attention,
             logits: recipe.logits,
             // Trainers of tasks take their own.
             loss: if task.kind == TaskKind::Train { recipe.loss } else { LossHead::Plain },
             end,
-            has_dropout: recipe.dropout.is_on(),
+            has_dropout: recipe.dropout.is_on() && !tasks::disables_dropout(task.kind),
             has_autocast: recipe.precision == Precision::Autocast,
             has_module_hooks: self.data_parallel.learns_modules(),
         };
@@ -59,7 +59,7 @@ impl Networks<'_> {
     /// The trained model, ending so, with its adapters where it has any, or with them switched off.
     pub fn trained(&self, end: End, collation: Collation, are_adapters_on: bool) -> Result<Model, NotCounted> {
         let recipe = &self.scenario.recipe;
-        let mut model = self.network(end, collation)?;
+        let mut model = self.network(end, collation, weight_dtype(recipe))?;
         self.tensor_parallel.into_iter().for_each(|parallel| parallel.divide(&mut model));
         if let DataParallel::Fsdp2(fsdp) = self.data_parallel
             && fsdp.types.is_mixed
@@ -79,7 +79,9 @@ impl Networks<'_> {
             let dtype = adapter_dtype(self.scenario);
             let gathered = self.data_parallel.gathered();
             let casts_input = self.data_parallel.casts_inputs();
-            adapters::adapt(&mut model, recipe, adapters::Adapted { dtype, gathered, casts_input }, are_adapters_on);
+            let has_dropout = recipe.adapter_dropout.is_on() && !tasks::disables_dropout(self.scenario.task.kind);
+            let adapted = adapters::Adapted { dtype, gathered, casts_input, has_dropout };
+            adapters::adapt(&mut model, recipe, adapted, are_adapters_on);
         }
         if self.data_parallel.learns_modules() {
             for application in model.blocks_mut().flat_map(|block| &mut block.applications) {
@@ -100,9 +102,13 @@ impl Networks<'_> {
         Ok(model)
     }
 
-    /// Another model like it, without adapters.
-    pub fn other(&self, end: End, collation: Collation) -> Result<Model, NotCounted> {
-        self.network(end, collation)
+    /// Another model like it that is not trained, without adapters, and in what types it computes.
+    pub fn frozen(&self, end: End, collation: Collation) -> Result<(Model, Types), NotCounted> {
+        let types = match self.scenario.task.frozen {
+            FrozenType::Policy => self.types(),
+            FrozenType::Half => Types { weights: DType::Half, loaded: DType::Half, ..self.types() },
+        };
+        Ok((self.network(end, collation, types.weights)?, types))
     }
 
     /// The type of the weights that are trained.

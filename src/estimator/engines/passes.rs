@@ -8,7 +8,7 @@ use super::tensor_parallel::TensorParallel;
 use super::torchtitan::{self, HeldPart};
 use crate::estimator::choice::Engine;
 use crate::estimator::models::{Block, Model};
-use crate::estimator::operators::{Owner, Registry, Tensor, Types};
+use crate::estimator::operators::{Form, Owner, Registry, Tensor, Types};
 use crate::estimator::units::{DType, Extent, Width, Widths};
 
 /// A network of a training program.
@@ -24,6 +24,30 @@ pub struct Network {
     pub shared_with: Option<usize>,
     /// Whether the optimizer updates its weights.
     pub is_updated: bool,
+    /// In what type devices hold it, where they divide it as one unit.
+    pub unit: Option<DType>,
+}
+
+impl Network {
+    /// The trained one.
+    pub fn trained(model: Model, types: Types) -> Self {
+        Self { model, types, owner: Owner::Trained, shared_with: None, is_updated: true, unit: None }
+    }
+
+    /// What it puts out, where the trained one puts out this: in the type of its own weights, or of autocast.
+    pub fn out(&self, form: Form) -> Form {
+        form.with_dtype(self.types.autocast.unwrap_or(self.model.dtype))
+    }
+
+    /// The first one of a task, called otherwise.
+    pub fn again(model: Model, types: Types) -> Self {
+        Self { shared_with: Some(0), is_updated: false, ..Self::trained(model, types) }
+    }
+
+    /// A frozen one.
+    pub fn frozen(model: Model, types: Types, owner: Owner, unit: Option<DType>) -> Self {
+        Self { model, types, owner, shared_with: None, is_updated: false, unit }
+    }
 }
 
 /// A name of the training program. Its value lives until the name gets another one or is forgotten.
@@ -103,6 +127,9 @@ pub enum Pass {
     DropCache(usize),
     /// What the allocator has cached is given back (`torch.cuda.empty_cache`).
     EmptyCache,
+    /// An engine beside the networks generates, and has a tensor while it does. It empties the cache before it wakes up and when it
+    /// sleeps.
+    Engine(Tensor),
     /// The gradients of a loss of this type are computed.
     Backward(Local, DType),
     /// The norm of all gradients is computed (`clip_grad_norm_` with `foreach`) and has a name.

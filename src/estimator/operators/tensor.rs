@@ -105,6 +105,8 @@ names! {
         Unit "weights that are gathered together",
         LaterUnit "weights of a later chunk that are gathered together",
         Pipeline "pipeline",
+        FrozenUnit "weights of a frozen model that are gathered together",
+        InferenceEngine "inference engine",
     }
 }
 
@@ -295,11 +297,13 @@ pub enum Stream {
     Reduce,
     /// The same of later chunks of a rank of a pipeline.
     LaterReduce,
+    /// On which shards of a frozen model are cast and gathered.
+    GatherFrozen,
 }
 
 impl Stream {
     /// How many there are.
-    pub const COUNT: usize = Self::LaterReduce as usize + 1;
+    pub const COUNT: usize = Self::GatherFrozen as usize + 1;
 }
 
 /// The type of a tensor's elements, and their number.
@@ -439,6 +443,9 @@ impl Tensor {
         match self.part {
             Part::ReduceOutput | Part::ReduceOutputCast if matches!(self.place, Place::LaterUnit) => {
                 Stream::LaterReduce
+            }
+            Part::AllGatherInput | Part::AllGatherOutput if matches!(self.place, Place::FrozenUnit) => {
+                Stream::GatherFrozen
             }
             Part::LowPrecisionShard => Stream::Cast,
             Part::AllGatherInput

@@ -19,6 +19,8 @@ pub enum Scope {
     Block(usize, usize),
     /// A module, by its number among all of the network.
     Module(usize),
+    /// That of a frozen network, by its number.
+    Frozen(usize),
 }
 
 /// Of what an act is.
@@ -44,6 +46,7 @@ impl Play<'_> {
             Scope::Root => &mut self.root_names,
             Scope::Block(stage, place) => &mut self.unit_names[stage][place],
             Scope::Module(module) => &mut self.modules.names[module],
+            Scope::Frozen(network) => &mut self.frozen_names[network],
         };
         &mut names[name as usize]
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::acts::NO_NAMES;
+use super::acts::{NO_NAMES, Scope};
 use super::event::{Moment, Storage};
 use super::graph::Instance;
 use super::play::Play;
@@ -56,6 +56,7 @@ impl<'p> Play<'p> {
         }
         self.flatten();
         self.each_unit(Hook::Wrap);
+        (0..networks.len()).for_each(|network| self.hook(Scope::Frozen(network), Hook::Wrap));
         self.tape.mark(Moment::Loaded);
     }
 

@@ -128,7 +128,7 @@ impl<'p> Play<'p> {
         if is_steady {
             self.begin();
             self.each_unit(Hook::SecondForward);
-            self.forwards = 2;
+            (self.forwards, self.has_begun) = (2, true);
             self.update(false, true);
             self.leave(&tensors.left);
         }
@@ -186,7 +186,9 @@ impl Trace {
         let last = self.events.iter().rposition(ends).unwrap_or(self.events.len());
         let before = self.events[..last].iter().rposition(ends);
         // A step that is alone begins with its first pass.
-        let begins = |event: &Event| matches!(event, Event::Mark(Moment::Prompt | Moment::Score | Moment::Forward));
+        let begins = |event: &Event| {
+            matches!(event, Event::Mark(Moment::Prompt | Moment::Generate | Moment::Score | Moment::Forward))
+        };
         before.or_else(|| self.events.iter().position(begins)).unwrap_or(0)
     }
 }

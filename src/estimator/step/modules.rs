@@ -81,6 +81,9 @@ impl<'p> Play<'p> {
             Crossing::LeaveModel => (outer.saturating_sub(1), left, Some(Hook::BeforeBackward)),
         };
         self.at_module(module, hook);
+        if !self.tape.is_recording {
+            return None;
+        }
         if value?.node.is_none() {
             if back == Some(Hook::AfterBackward) && self.score.plan.data_parallel.waits_for_weights() {
                 let call = self.call_for(Scope::Module(module), Hook::AfterBackward);
@@ -165,7 +168,7 @@ impl<'p> Play<'p> {
     pub fn leave_outer(&mut self, loss: Option<Value>) {
         for module in (0..self.outer_modules().saturating_sub(1)).rev() {
             self.at_module(module, ModuleHook::AfterForward { again: false });
-            if loss.is_some_and(|loss| loss.node.is_some()) {
+            if self.tape.is_recording && loss.is_some_and(|loss| loss.node.is_some()) {
                 let call = self.call_for(Scope::Module(module), Hook::BeforeBackward);
                 self.tape.call_on_the_way_back(call);
             }

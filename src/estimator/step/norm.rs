@@ -29,13 +29,15 @@ pub fn norm(plan: &Plan, programs: &[Programs], registry: &mut Registry) -> Opti
         let runs = model.layers.iter().zip(&programs.layers).map(|(run, blocks)| (blocks.as_slice(), run.times));
         let ends = [(programs.opening.as_slice(), 1), (programs.closing.as_slice(), 1)];
         for (blocks, times) in ends.into_iter().chain(runs) {
-            for weight in blocks.iter().flat_map(|block| &block.program.weights).filter(|weight| weight.is_trained) {
+            let whole: Vec<_> = blocks.iter().flat_map(|block| &block.program.weights).collect();
+            let held = plan.data_parallel.held(&whole, &model.widths);
+            for weight in held.iter().filter(|weight| weight.is_trained) {
                 if model.is_tied && is_head(weight, registry) {
                     continue;
                 }
                 dtype = weight.form.dtype;
                 count = count.saturating_add(u64::from(times));
-                let of_one = weight.form.shape.elements(&model.widths).div_ceil(FOREACH_CHUNK);
+                let of_one = weight.held.elements(weight.form, &model.widths).div_ceil(FOREACH_CHUNK);
                 parts = parts.saturating_add(of_one.saturating_mul(u64::from(times)));
             }
         }

@@ -163,6 +163,13 @@ impl<'p> Play<'p> {
             }
             Pass::DropCache(network) => self.drop_cache(*network),
             Pass::EmptyCache => self.tape.empty_cache(),
+            Pass::Engine(tensor) => {
+                let tensor = self.registry.id(*tensor, "the training program");
+                self.tape.empty_cache();
+                self.tape.mark(Moment::Generate);
+                self.tape.brief(tensor);
+                self.tape.empty_cache();
+            }
             Pass::Backward(loss, dtype) => {
                 self.tape.end_autocast();
                 self.tape.mark(Moment::LossBackward);
@@ -209,8 +216,12 @@ impl<'p> Play<'p> {
         let networks = &self.score.networks;
         let Some(network) = networks.get(number) else { return Vec::new() };
         let [first, between @ .., last] = network.stages.as_slice() else { return Vec::new() };
-        let has_hooks = number < self.score.plan.divided() && is_recorded;
-        let stages_before = self.stages_of(number).start;
+        // The same network called otherwise has the hooks of the first.
+        let divided = network.called.unwrap_or(number);
+        // trl’s passes without gradients are those of the model that DDP wraps, and not of the wrapper.
+        let has_hooks = divided < self.score.plan.divided() && (is_recorded || self.is_sharded());
+        let stages_before = self.stages_of(divided).start;
+        self.hook(Scope::Frozen(number), Hook::BeforeForward);
         self.tape.set_recording(is_recorded);
         match self.given.extent {
             Some(extent) if network.model.has_cache && extent.tokens > 1 => self.tape.mark(Moment::Prompt),
@@ -218,7 +229,7 @@ impl<'p> Play<'p> {
             None => self.tape.mark(if is_recorded { Moment::Forward } else { Moment::Score }),
         }
         if has_hooks {
-            self.before_forward();
+            self.before_forward(is_recorded);
             self.enter_outer();
         }
         let begun = self.run_end(first, has_hooks.then_some(stages_before), given);
@@ -277,6 +288,7 @@ impl<'p> Play<'p> {
             self.hook(Scope::Root, Hook::AfterForward);
             self.hook_on_the_way_back(Scope::Root, Hook::BeforeBackward);
         }
+        self.hook(Scope::Frozen(number), Hook::AfterForward);
         self.tape.set_recording(true);
         results
     }

@@ -35,6 +35,8 @@ pub struct Play<'p> {
     pub unit_names: Vec<Vec<Names>>,
     /// The same of the first and the last block.
     pub root_names: Names,
+    /// The same of each network, where it is one unit.
+    pub frozen_names: Vec<Names>,
     /// What is known of the modules of the divided network's class.
     pub modules: Modules<'p>,
     /// The blocks that are recomputed, by the names that the tape knows.
@@ -47,8 +49,10 @@ pub struct Play<'p> {
     pub registry: Registry,
     /// Whether it is the last micro-batch of a step.
     pub is_last: bool,
-    /// How often the network that engines divide has run forward.
+    /// How often the network that engines divide has run forward, with a graph kept.
     pub forwards: u64,
+    /// Whether it has run forward at all.
+    pub has_begun: bool,
     /// Whether it has not yet in this step.
     pub is_new_step: bool,
     /// Whether the optimizer's states are there.
@@ -84,6 +88,7 @@ impl<'p> Play<'p> {
             modules: Modules::default(),
             batches: Vec::new(),
             forwards: 0,
+            has_begun: false,
             is_new_step: false,
             has_states: false,
             buffers: Vec::new(),
@@ -92,6 +97,7 @@ impl<'p> Play<'p> {
             names: NO_NAMES,
             unit_names: units.map(|stage| vec![NO_NAMES; stage.units.len()]).collect(),
             root_names: NO_NAMES,
+            frozen_names: vec![NO_NAMES; score.networks.len()],
             blocks: Vec::new(),
             numbered: HashMap::new(),
             whole: vec![Vec::new(); score.count],
@@ -101,14 +107,18 @@ impl<'p> Play<'p> {
         }
     }
 
-    /// What engines do before a forward pass of the trained network.
-    pub fn before_forward(&mut self) {
-        match self.forwards {
-            0 => self.begin(),
-            1 => self.each_unit(Hook::SecondForward),
-            _ => {}
+    /// What engines do before a forward pass of the trained network. One of which no graph is kept is none to those that look at
+    /// gradients.
+    pub fn before_forward(&mut self, is_recorded: bool) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.begin();
         }
-        self.forwards += 1;
+        if is_recorded {
+            if self.forwards == 1 {
+                self.each_unit(Hook::SecondForward);
+            }
+            self.forwards += 1;
+        }
         if std::mem::take(&mut self.is_new_step) {
             self.each_unit(Hook::BeforeStep);
         }
@@ -245,7 +255,7 @@ impl<'p> Play<'p> {
                     self.modules.in_backward.retain(|other| *other != module);
                 }
             }
-            Scope::Root => self.unit_acts(scope, hook),
+            Scope::Root | Scope::Frozen(_) => self.unit_acts(scope, hook),
             Scope::Block(stage, place) => {
                 self.unit_acts(scope, hook);
                 if hook == Hook::BeforeBackward {
@@ -260,6 +270,7 @@ impl<'p> Play<'p> {
             Scope::Root => Some(&self.score.root),
             Scope::Block(stage, place) => self.stage(stage).and_then(|stage| stage.units.get(place)),
             Scope::Module(module) => self.modules.units.get(module).copied().flatten(),
+            Scope::Frozen(network) => self.score.frozen.get(network),
         }
     }
 
@@ -290,7 +301,7 @@ impl<'p> Play<'p> {
     /// Has a hook of a unit happen when the backward pass comes by here.
     pub fn hook_on_the_way_back(&mut self, scope: Scope, hook: Hook) {
         let is_idle = self.unit(scope).is_some_and(|unit| unit.at(hook).is_empty());
-        if self.is_sharded() && !is_idle {
+        if self.is_sharded() && !is_idle && self.tape.is_recording {
             let call = self.call_for(scope, hook);
             self.tape.call_on_the_way_back(call);
         }
@@ -325,6 +336,11 @@ impl<'p> Play<'p> {
                 without_unit.flat_map(|stage| stage.instances.iter().flat_map(of)).collect()
             }
             Scope::Module(module) => self.modules.weights.get(module).cloned().unwrap_or_default(),
+            Scope::Frozen(network) => {
+                let networks = &self.score.networks;
+                let stages = networks.get(network).into_iter().flat_map(|network| &network.stages);
+                stages.flat_map(|stage| stage.instances.iter().flat_map(of)).collect()
+            }
         }
     }
 

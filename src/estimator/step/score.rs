@@ -64,6 +64,8 @@ pub struct Played<'p> {
     pub embedding: usize,
     /// Whether its weights are its own.
     pub is_own: bool,
+    /// The network that it is, called otherwise.
+    pub called: Option<usize>,
     /// Whether the optimizer updates them.
     pub is_updated: bool,
 }
@@ -114,6 +116,8 @@ pub struct Score<'p> {
     pub tensors: Tensors,
     /// What the engine does with the weights of the first and the last block.
     pub root: Unit,
+    /// What the engine does with the weights of each network that is one unit beside the divided one.
+    pub frozen: Vec<Unit>,
     /// What the training program does around the passes of a step.
     pub round: Round,
 }
@@ -188,7 +192,8 @@ impl<'p> Score<'p> {
                 count += stages.iter().flat_map(|stage| &stage.instances).map(|one| one.weights.len()).sum::<usize>();
             }
             let Network { model, is_updated, .. } = network;
-            networks.push(Played { model, stages, embedding, is_own, is_updated: *is_updated });
+            let called = network.shared_with;
+            networks.push(Played { model, stages, embedding, is_own, called, is_updated: *is_updated });
         }
         let functions = functions
             .iter()
@@ -197,7 +202,9 @@ impl<'p> Score<'p> {
         let tensors = Tensors::new(plan, programs, registry);
         let round = plan.round(|| held(&networks, plan), registry);
         let micro_batches = plan.micro_batches.min(most);
-        Self { plan, depth, micro_batches, networks, functions, count, tensors, root, round }
+        let frozen = plan.task.networks.iter().zip(programs);
+        let frozen = frozen.map(|(network, programs)| frozen_unit(network, plan, programs, registry)).collect();
+        Self { plan, depth, micro_batches, networks, functions, count, tensors, root, frozen, round }
     }
 }
 
@@ -216,6 +223,21 @@ fn root(plan: &Plan, programs: &[Programs], registry: &mut Registry) -> Unit {
         is_inner: false,
     };
     plan.data_parallel.unit(place, &plan.widths(), registry)
+}
+
+/// What the engine does with the weights of a frozen network, where they are one unit.
+fn frozen_unit(network: &Network, plan: &Plan, programs: &Programs, registry: &mut Registry) -> Unit {
+    let Some(stored) = network.unit else { return Unit::default() };
+    let ends = programs.root(&network.model, registry);
+    let (first, last) = ends.split_at(programs.opening[0].program.weights.len());
+    let layers = network.model.layers.iter().zip(&programs.layers);
+    let layers = layers.flat_map(|(run, blocks)| std::iter::repeat_n(blocks, run.times as usize)).flatten();
+    let within = layers.flat_map(|lowered| &lowered.program.weights);
+    let weights = first.iter().copied().chain(within).chain(last.iter().copied()).collect::<Vec<_>>();
+    registry.set_owner(network.owner);
+    let unit = plan.data_parallel.frozen_unit(stored, &weights, &network.model.widths, registry);
+    registry.set_owner(Owner::Trained);
+    unit
 }
 
 impl Stage<'_> {

@@ -56,6 +56,21 @@ impl Fsdp2 {
         }
     }
 
+    /// What is done with all weights of a frozen model as one unit, which devices hold in a type. Its group of devices has streams
+    /// of its own (`FSDPCommContext.lazy_init` in _fsdp_param_group.py).
+    pub fn frozen_unit(self, stored: DType, weights: &[&Weight], widths: &Widths, registry: &mut Registry) -> Unit {
+        let fsdp = Self { types: UnitTypes { stored, adapters: None, ..self.types }, ..self };
+        let mut tensors = Tensors { fsdp, unit: Place::FrozenUnit, widths, registry };
+        let gather = tensors.gather(weights);
+        let copy_out = tensors.copy_out(weights);
+        let shards = weights.iter().map(|weight| tensors.shard(weight)).collect::<Vec<_>>();
+        let wait = copy_out.into_iter().chain([Act::Move(Name::Copied, Name::Ahead)]);
+        Unit::default()
+            .with(Hook::Wrap, shards.into_iter().map(Act::State).chain([Act::DropWhole]))
+            .with(Hook::BeforeForward, gather.into_iter().chain(wait))
+            .with(Hook::AfterForward, [Act::Drop(Name::Weights), Act::Drop(Name::Copied)])
+    }
+
     /// What is done with a unit.
     pub fn unit(self, around: Around<'_>, widths: &Widths, registry: &mut Registry) -> Unit {
         if around.weights.is_empty() {

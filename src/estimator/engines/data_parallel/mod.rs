@@ -298,6 +298,27 @@ impl DataParallel {
         matches!(self, Self::Fsdp2(Fsdp2 { has_units_apart: true, .. }))
     }
 
+    /// In what type devices hold a frozen model that is loaded so, where they divide it, beside the model that they share. trl has
+    /// FSDP make it one unit: it calls `fully_shard` on the whole model alone (`prepare_fsdp` in trl/models/utils.py, 1.10.0).
+    /// Beside DeepSpeed's lower stages and DDP each device has all of it (`prepare_deepspeed` there).
+    pub const fn frozen(self, loaded: DType) -> Result<Option<DType>, NotCounted> {
+        match self {
+            Self::Fsdp2(_) => Ok(Some(loaded)),
+            Self::Fsdp1(_) | Self::DeepSpeed(DeepSpeed { divided: Divided::Weights, .. }) => {
+                Err(NotCounted::SeveralGpus)
+            }
+            Self::Alone | Self::Ddp(_) | Self::DeepSpeed(_) => Ok(None),
+        }
+    }
+
+    /// What is done with the weights of such a model, which devices hold in a type.
+    pub fn frozen_unit(self, stored: DType, weights: &[&Weight], widths: &Widths, registry: &mut Registry) -> Unit {
+        match self {
+            Self::Fsdp2(fsdp) => fsdp.frozen_unit(stored, weights, widths, registry),
+            Self::Alone | Self::Ddp(_) | Self::Fsdp1(_) | Self::DeepSpeed(_) => Unit::default(),
+        }
+    }
+
     /// What is done with a unit.
     pub fn unit(self, place: Place<'_>, widths: &Widths, registry: &mut Registry) -> Unit {
         match self {

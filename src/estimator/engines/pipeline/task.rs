@@ -5,7 +5,7 @@ use crate::estimator::choice::{Adapter, Engine, Precision, Recomputation};
 use crate::estimator::engines::networks::Networks;
 use crate::estimator::engines::passes::{Batches, Network, Task};
 use crate::estimator::models::{Collation, Cut, End, Model, NotCounted, tokens};
-use crate::estimator::operators::{Form, Owner, Part, Place, Size, Tensor};
+use crate::estimator::operators::{Form, Part, Place, Size, Tensor};
 
 impl Pipeline {
     /// The task of the rank. The pipeline's own acts take the place of passes.
@@ -25,14 +25,9 @@ impl Pipeline {
         let parts = self.parts(&model).ok_or(NotCounted::Pipeline)?;
         let has_head = parts.last().is_some_and(|part| !part.hands_on);
         let objective = model.cut.filter(|_| has_head).map(|Cut { objective, .. }| objective);
-        let network = |(place, model)| Network {
-            // The parts of a rank have one table of frequencies among them.
-            model: if place == 0 { model } else { Model { constants: Vec::new(), ..model } },
-            types: networks.types(),
-            owner: Owner::Trained,
-            shared_with: None,
-            is_updated: true,
-        };
+        // The parts of a rank have one table of frequencies among them.
+        let with_table = |(place, model)| if place == 0 { model } else { Model { constants: Vec::new(), ..model } };
+        let network = |part| Network::trained(with_table(part), networks.types());
         // A pipeline is given the tokens of all micro-batches at once.
         let ids = Form { shape: tokens().shape.by(self.micro_batches), ..tokens() };
         let moves_batches = networks.scenario.cluster.engine == Engine::Torchtitan;

@@ -1,10 +1,10 @@
 //! Distillation by trl's GKDTrainer (trl 1.10.0, experimental/gkd/gkd_trainer.py `compute_loss`) on answers of the data: the
 //! student's pass, then the teacher's without gradients while the first is kept, and the divergence of their logits.
 
-use super::{Networks, Script, handed_out, of_batch, trainer};
+use super::{Networks, Script, frozen, handed_out, of_batch, trainer};
 use crate::estimator::choice::Reference;
 use crate::estimator::engines::passes::{Network, Task};
-use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
+use crate::estimator::models::{Block, End, NotCounted, tokens};
 use crate::estimator::operators::{Form, Operator, Owner, Part, Place};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::units::{B, DType, S, S1, SC, SP, Shape, V, Width};
@@ -16,9 +16,16 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
         return Err(NotCounted::Task);
     }
     let types = networks.types();
-    let model = networks.trained(End::Logits, Collation::Masked, true)?;
+    let model = networks.trained(End::Logits, super::collation(scenario), true)?;
     let out = Form::new(types.autocast.unwrap_or(model.dtype), B * S * V);
-    let teacher = networks.other(End::Logits, Collation::Masked)?;
+    let teacher = frozen(networks, End::Logits, Owner::Teacher)?;
+    if teacher.model.dtype != model.dtype {
+        return Err(NotCounted::Task);
+    }
+    // Under FSDP accelerate does not bring the teacher to the device (`device_placement` in accelerate/accelerator.py, 1.15.0).
+    if teacher.unit.is_some() {
+        return Err(NotCounted::SeveralGpus);
+    }
     let mut script = Script::default();
     let [ids, mask, labels, _, _, items] = script.names();
     let [count] = script.call(items_of(), &[labels]);
@@ -45,11 +52,8 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     script.passes.push(super::Pass::EmptyCache);
     script.forget(&[student, taught]);
     let dtype = form.dtype.promoted(DType::Single);
-    let step = trainer::step_of_sum(&mut script, loss, dtype, networks.trained_type());
-    let all = vec![
-        Network { model, types, owner: Owner::Trained, shared_with: None, is_updated: true },
-        Network { model: teacher, types, owner: Owner::Teacher, shared_with: None, is_updated: false },
-    ];
+    let step = trainer::step_of_sum(&mut script, loss, dtype, networks);
+    let all = vec![Network::trained(model, types), teacher];
     let batch = vec![
         of_batch(Part::Ids, tokens()),
         of_batch(Part::Mask, tokens()),

@@ -3,11 +3,11 @@
 //! gradients while the first is kept.
 
 use super::log_probs::{CHUNK_ROWS, chunks, entropies, selective_log_softmax};
-use super::{Local, Networks, PAIR, Script, handed_out, of_batch, reference, trainer};
+use super::{Local, Networks, PAIR, Script, compared_with, handed_out, of_batch, reference, trainer};
 use crate::estimator::choice::Reference;
 use crate::estimator::engines::passes::{Network, Task};
-use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
-use crate::estimator::operators::{Form, Operator, Owner, Part, Place, Value};
+use crate::estimator::models::{Block, End, NotCounted, tokens};
+use crate::estimator::operators::{Form, Operator, Part, Place, Value};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::units::{B, DType, S, S1, SC, Shape, V, Width};
 
@@ -17,23 +17,13 @@ const HALF: Shape = B.part(2);
 /// The task.
 pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCounted> {
     let types = networks.types();
-    let trained = networks.trained(End::Logits, Collation::Masked, true)?;
+    let trained = networks.trained(End::Logits, super::collation(scenario), true)?;
     let out = Form::new(types.autocast.unwrap_or(trained.dtype), B * S * V);
     let sequences = scenario.recipe.batch.saturating_mul(PAIR as u32);
-    let mut all = vec![Network { model: trained, types, owner: Owner::Trained, shared_with: None, is_updated: true }];
+    let mut all = vec![Network::trained(trained, types)];
     let of = reference(scenario);
-    match of {
-        Reference::Copy => {
-            let model = networks.other(End::Logits, Collation::Masked)?;
-            all.push(Network { model, types, owner: Owner::Reference, shared_with: None, is_updated: false });
-        }
-        Reference::Adapter => {
-            let model = networks.trained(End::Logits, Collation::Masked, false)?;
-            all.push(Network { model, types, owner: Owner::Trained, shared_with: Some(0), is_updated: false });
-        }
-        Reference::None => {}
-        _ => return Err(NotCounted::Task),
-    }
+    all.extend(compared_with(networks, End::Logits)?);
+    let of_reference = all.last().map_or(out, |network| network.out(out));
 
     let mut script = Script { is_recorded: true, ..Script::default() };
     let [ids, mask, answers] = script.names();
@@ -51,16 +41,19 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     } else {
         script.is_recorded = false;
         let logits = script.forward(1, &[ids, mask], &[]);
-        let (logits, form) = handed_out(&mut script, types, logits, out);
+        let (logits, form) = handed_out(&mut script, types, logits, of_reference);
         let reference = log_probs(&mut script, [logits, ids, answers], form, sequences);
         script.is_recorded = true;
-        Some((logits, reference))
+        Some((logits, reference, form.dtype))
     };
     // What was known before is in fp32.
     let known_form = Form::new(DType::Single, HALF);
     let whole = Form::new(form.dtype, B);
     let (given, forms, dtype) = match &sums {
-        Some((_, reference)) => (vec![policy.sums, reference.sums], vec![whole; 2], form.dtype),
+        Some((_, reference, dtype)) => {
+            let whole_of_reference = whole.with_dtype(*dtype);
+            (vec![policy.sums, reference.sums], vec![whole, whole_of_reference], form.dtype.promoted(*dtype))
+        }
         None => (vec![policy.sums, known[0], known[1]], vec![whole, known_form, known_form], DType::Single),
     };
     let [loss, chosen, rejected, scores, losses] = script.call(of_pairs(&forms), &given);
@@ -74,11 +67,11 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     script.is_recorded = true;
     let mut over =
         vec![logits, policy.shifted, policy.tokens, policy.sums, entropies, chosen, rejected, scores, losses];
-    if let Some((logits, reference)) = sums {
+    if let Some((logits, reference, _)) = sums {
         over.extend([logits, reference.shifted, reference.tokens, reference.sums]);
     }
     script.forget(&over);
-    let step = trainer::step(&mut script, loss, dtype, networks.trained_type());
+    let step = trainer::step(&mut script, loss, dtype, networks);
     let of_pairs = trainer::task(script, all, batch, step);
     let mut task = Task { sequences: PAIR, is_of_one_batch: true, ..of_pairs };
     task.set(Width::Chunk, CHUNK_ROWS);

@@ -9,7 +9,7 @@ use crate::estimator::choice::{
 };
 use crate::estimator::engines::passes::{Network, Pass, Task};
 use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
-use crate::estimator::operators::{Form, Operator, Owner, Part, Place, Types};
+use crate::estimator::operators::{Form, Operator, Part, Place, Types};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::units::{B, DType, Extent, S, Shape, V};
 
@@ -44,7 +44,7 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     let scaled = block.add(Place::Loss, Operator::ScaleInPlace { x: arguments[0] });
     let [loss] = script.call(block.giving(&[scaled]), &[loss]);
     script.forget(&[logits]);
-    let step = trainer::step_of_sum(&mut script, loss, DType::Single, networks.trained_type());
+    let step = trainer::step_of_sum(&mut script, loss, DType::Single, networks);
     let trained = std::mem::take(&mut script.passes);
 
     script.is_recorded = false;
@@ -54,7 +54,7 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     evaluate(&mut script, &Evaluated::new(scenario, types, out));
     let outside = std::mem::replace(&mut script.passes, trained);
 
-    let all = vec![Network { model, types, owner: Owner::Trained, shared_with: None, is_updated: true }];
+    let all = vec![Network::trained(model, types)];
     let batch = vec![of_batch(Part::Ids, tokens()), of_batch(Part::Labels, tokens())];
     // A batch of the evaluation is a micro-batch where none is said.
     let is_of_one_batch = scenario.outside.eval_batch == 0;

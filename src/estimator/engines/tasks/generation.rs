@@ -4,7 +4,7 @@
 use super::{Local, Networks, Script, computed_of, handed_out};
 use crate::estimator::engines::passes::{Network, Pass};
 use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
-use crate::estimator::operators::{Form, Operator, Owner, Place, Types, Value};
+use crate::estimator::operators::{Form, Operator, Place, Types, Value};
 use crate::estimator::units::{B, DType, Extent, Shape, T, V};
 
 /// What is generated, and how.
@@ -29,8 +29,7 @@ pub struct Generation {
 /// The trained model as `generate` calls it.
 pub fn network(networks: Networks<'_>) -> Result<Network, NotCounted> {
     let model = networks.trained(End::LogitsOfLast, Collation::Cached, true)?;
-    let types = networks.types();
-    Ok(Network { model, types, owner: Owner::Trained, shared_with: Some(0), is_updated: false })
+    Ok(Network::again(model, networks.types()))
 }
 
 /// A number of a type for each sequence.

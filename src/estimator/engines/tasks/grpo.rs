@@ -1,44 +1,37 @@
 //! Group-relative policy optimization as trl's GRPOTrainer computes log-probabilities (trl 1.10.0, trainer/grpo_trainer.py
 //! `_get_per_token_logps_and_entropies`), in a loop of PyTorch's own: passes without gradients that score completions, then
-//! the one that is trained. Others generate, or the model itself before all passes (`unwrap_model_for_generation`).
+//! the one that is trained. Others generate, or the model itself before all passes (`unwrap_model_for_generation`), or an engine
+//! beside it, which sleeps afterwards or does not (`VLLMGeneration.generate` in generation/vllm_generation.py).
 
 use super::generation::{self, Generation};
 use super::log_probs::{CHUNK_ROWS, chunks, entropies, joined, selective_log_softmax};
-use super::{Local, Networks, Script, handed_out, of_batch, reference};
-use crate::estimator::choice::{Reference, RewardModel, Rollout};
+use super::{Local, Networks, Script, compared_with, handed_out, of_batch};
+use crate::estimator::choice::{Batching, RewardModel, Rollout};
 use crate::estimator::engines::passes::{Batches, Network, Pass, Task};
-use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
-use crate::estimator::operators::{Form, Operator, Owner, Part, Place, Size, Tensor, Types};
+use crate::estimator::models::{Block, End, NotCounted, tokens};
+use crate::estimator::operators::{Form, Operator, Part, Place, Size, Tensor, Types};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::units::{B, DType, SC, SC1, V, Width};
 
 /// The task.
 pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCounted> {
     let (task, recipe) = (&scenario.task, &scenario.recipe);
-    if !matches!(task.rollout, Rollout::Server | Rollout::Model)
-        || task.rewarded_by() != RewardModel::Function
-        || task.scored > 0
-    {
+    if task.rewarded_by() != RewardModel::Function || task.scored > 0 {
         return Err(NotCounted::Task);
+    }
+    if task.rollout == Rollout::Model && networks.data_parallel.is_sharded() {
+        return Err(NotCounted::SeveralGpus);
+    }
+    if task.rollout == Rollout::Model && scenario.batching() != Batching::Equal {
+        return Err(NotCounted::Lengths);
     }
     let types = networks.types();
     let end = End::LogitsOfCompletion;
-    let trained = networks.trained(end, Collation::Masked, true)?;
+    let trained = networks.trained(end, super::collation(scenario), true)?;
     let dtype = trained.dtype;
     let out = Form::new(types.autocast.unwrap_or(trained.dtype), B * SC1 * V);
-    let mut all = vec![Network { model: trained, types, owner: Owner::Trained, shared_with: None, is_updated: true }];
-    match reference(scenario) {
-        Reference::Copy => {
-            let model = networks.other(end, Collation::Masked)?;
-            all.push(Network { model, types, owner: Owner::Reference, shared_with: None, is_updated: false });
-        }
-        Reference::Adapter => {
-            let model = networks.trained(end, Collation::Masked, false)?;
-            all.push(Network { model, types, owner: Owner::Trained, shared_with: Some(0), is_updated: false });
-        }
-        Reference::None => {}
-        _ => return Err(NotCounted::Task),
-    }
+    let mut all = vec![Network::trained(trained, types)];
+    all.extend(compared_with(networks, end)?);
     let completion = u64::from(task.completed(recipe.sequence));
     let sequences = Sequences { count: recipe.batch, rows: u64::from(recipe.batch).saturating_mul(completion) };
 
@@ -60,7 +53,12 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
         let made = generation::generate(&mut script, prompts, asked);
         script.forget(&made);
     }
+    let engine = inference_engine(scenario);
+    if task.rollout == Rollout::Asleep {
+        script.passes.push(Pass::Engine(engine));
+    }
     for network in scored {
+        let out = all.get(network).map_or(out, |network| network.out(out));
         let scored = log_probs(&mut script, network, [ids, mask], types, out, sequences, false);
         script.forget(&[scored.0]);
     }
@@ -72,11 +70,13 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     let negated = block.add(Place::Loss, Operator::Scale { x: mean });
     let [loss] = script.call(block.giving(&[negated]), &[logps]);
     script.forget(&[logps]);
-    script.passes.push(Pass::Backward(loss, form.dtype));
+    let scaled = script.scaled(loss, form.dtype, networks.data_parallel.loss_scales());
+    script.passes.push(Pass::Backward(scaled.first().copied().unwrap_or(loss), form.dtype));
+    script.forget(&scaled);
     let mut task = Task {
         networks: all,
         functions: script.functions,
-        kept: Vec::new(),
+        kept: if task.rollout == Rollout::Awake { vec![engine] } else { Vec::new() },
         batch,
         batches: Batches::Once,
         before,
@@ -95,6 +95,12 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     task.set(Width::Completion, completion);
     task.set(Width::CompletionAndOne, completion.saturating_add(1).min(u64::from(recipe.sequence)));
     Ok(task)
+}
+
+/// What an engine that generates beside the trained model has: its share of the device (`gpu_memory_utilization` of vLLM).
+fn inference_engine(scenario: &Scenario) -> Tensor {
+    let bytes = (scenario.task.engine.fraction() * scenario.device.memory.get()) as u64;
+    Tensor { place: Place::InferenceEngine, part: Part::Workspace, size: Size::Bytes(bytes) }
 }
 
 /// Sequences of a pass, and tokens of all completions.

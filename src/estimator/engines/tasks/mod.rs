@@ -11,12 +11,12 @@ mod train;
 mod trainer;
 
 use super::networks::Networks;
-use super::passes::{Local, Pass, Task};
-use crate::estimator::choice::{Adapter, Reference, TaskKind};
-use crate::estimator::models::{Block, NotCounted};
-use crate::estimator::operators::{Form, Operator, Part, Place, Size, Tensor, Types};
+use super::passes::{Local, Network, Pass, Task};
+use crate::estimator::choice::{Adapter, Engine, Reference, TaskKind, ZeroStage};
+use crate::estimator::models::{Block, Collation, End, NotCounted};
+use crate::estimator::operators::{Form, Operator, Owner, Part, Place, Size, Tensor, Types};
 use crate::estimator::scenario::Scenario;
-use crate::estimator::units::DType;
+use crate::estimator::units::{DType, Shape};
 
 /// The task of a scenario.
 pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCounted> {
@@ -41,9 +41,54 @@ fn reference(scenario: &Scenario) -> Reference {
     }
 }
 
+/// Whether a task is played on the devices of a scenario as they share it. ZeRO's stage 3 learns the order of modules, which passes
+/// without gradients change.
+pub fn is_divided_so(scenario: &Scenario) -> bool {
+    let Scenario { cluster, .. } = scenario;
+    match (cluster.engine, cluster.zero) {
+        (Engine::Torch, _) => cluster.reshard == 0,
+        (Engine::DeepSpeed, zero) => zero != ZeroStage::Stage3,
+        _ => false,
+    }
+}
+
+/// The network with which a task compares the trained one, where it has one.
+fn compared_with(networks: Networks<'_>, end: End) -> Result<Option<Network>, NotCounted> {
+    match reference(networks.scenario) {
+        Reference::Copy => frozen(networks, end, Owner::Reference).map(Some),
+        Reference::Adapter => {
+            let model = networks.trained(end, collation(networks.scenario), false)?;
+            Ok(Some(Network::again(model, networks.types())))
+        }
+        Reference::None => Ok(None),
+        _ => Err(NotCounted::Task),
+    }
+}
+
+/// A frozen copy of the model beside the trained one.
+fn frozen(networks: Networks<'_>, end: End, owner: Owner) -> Result<Network, NotCounted> {
+    let (model, types) = networks.frozen(end, collation(networks.scenario))?;
+    let unit = networks.data_parallel.frozen(types.loaded)?;
+    Ok(Network::frozen(model, types, owner, unit))
+}
+
+/// How sequences become a micro-batch: trl's collators give a mask, which hides nothing where all have one length.
+fn collation(scenario: &Scenario) -> Collation {
+    match train::collation(scenario) {
+        Collation::Equal => Collation::Masked,
+        other => other,
+    }
+}
+
 /// Whether a task has two sequences for each that a micro-batch counts.
 pub const fn has_pairs(kind: TaskKind) -> bool {
     matches!(kind, TaskKind::Dpo | TaskKind::Reward)
+}
+
+/// Whether a task's trainer takes dropout out of the model and its adapters (`disable_dropout` of `DPOConfig`, `RewardConfig`
+/// and `GKDConfig`, which is on unless it is said otherwise).
+pub const fn disables_dropout(kind: TaskKind) -> bool {
+    matches!(kind, TaskKind::Dpo | TaskKind::Reward | TaskKind::Distil)
 }
 
 /// Sequences of a pair: a chosen and a rejected answer.
@@ -95,6 +140,15 @@ impl Script {
         let function = self.function(block);
         let (given, into, is_recorded) = (given.to_vec(), into.to_vec(), self.is_recorded);
         self.passes.push(Pass::Call { function, given, into, is_recorded });
+    }
+
+    /// What an engine makes of a loss of a type before it is derived, multiplied so many times; the last product comes first.
+    fn scaled(&mut self, loss: Local, dtype: DType, times: usize) -> Vec<Local> {
+        let scaled: Vec<_> = (0..times).map(|_| self.name()).collect();
+        if !scaled.is_empty() {
+            self.call_into(Block::scaled(Place::Loss, Form::new(dtype, Shape::ONE), times), &[loss], &scaled);
+        }
+        scaled
     }
 
     fn each(&mut self, block: Block, times: u32, given: &[Local], carried: &[Local], list: Local) {

@@ -3,8 +3,8 @@
 
 use super::{Networks, PAIR, Script, handed_out, of_batch, trainer};
 use crate::estimator::engines::passes::{Network, Task};
-use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
-use crate::estimator::operators::{Form, Operator, Owner, Part, Place};
+use crate::estimator::models::{Block, End, NotCounted, tokens};
+use crate::estimator::operators::{Form, Operator, Part, Place};
 use crate::estimator::units::{B, DType, Shape};
 
 /// Sequences of one kind, chosen or rejected.
@@ -13,7 +13,7 @@ const HALF: Shape = B.part(2);
 /// The task.
 pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
     let types = networks.types();
-    let model = networks.trained(End::Score, Collation::Masked, true)?;
+    let model = networks.trained(End::Score, super::collation(networks.scenario), true)?;
     let out = Form::new(types.autocast.unwrap_or(model.dtype), B);
     let mut script = Script { is_recorded: true, ..Script::default() };
     let [ids, mask] = script.names();
@@ -24,8 +24,8 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
     let [] = script.call(metrics(form), &[scores, mask, chosen, rejected]);
     script.is_recorded = true;
     script.forget(&[scores, chosen, rejected]);
-    let step = trainer::step(&mut script, loss, form.dtype, networks.trained_type());
-    let all = vec![Network { model, types, owner: Owner::Trained, shared_with: None, is_updated: true }];
+    let step = trainer::step(&mut script, loss, form.dtype, networks);
+    let all = vec![Network::trained(model, types)];
     let batch = vec![of_batch(Part::Ids, tokens()), of_batch(Part::Mask, tokens())];
     Ok(Task { sequences: PAIR, ..trainer::task(script, all, batch, step) })
 }

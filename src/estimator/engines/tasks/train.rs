@@ -5,7 +5,7 @@ use crate::estimator::choice::{AttentionKernel, Batching, Engine, LossHead, Padd
 use crate::estimator::engines::acts::Name;
 use crate::estimator::engines::passes::{Batches, Network, Pass, Task};
 use crate::estimator::models::{Collation, End, NotCounted, tokens};
-use crate::estimator::operators::{Owner, Part, Size, Tensor};
+use crate::estimator::operators::{Part, Size, Tensor};
 use crate::estimator::scenario::Scenario;
 
 /// The task.
@@ -55,13 +55,7 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         script.forget(&[loss, logits]);
     }
     Ok(Task {
-        networks: vec![Network {
-            model,
-            types: networks.types(),
-            owner: Owner::Trained,
-            shared_with: None,
-            is_updated: true,
-        }],
+        networks: vec![Network::trained(model, networks.types())],
         functions: script.functions,
         kept: Vec::new(),
         batch: if moves_batches { Vec::new() } else { batch },
@@ -81,7 +75,7 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
 }
 
 /// How sequences become a micro-batch. Rows that documents fill have as many of them as documents of the median length do.
-fn collation(scenario: &Scenario) -> Collation {
+pub fn collation(scenario: &Scenario) -> Collation {
     match scenario.lengths.batching {
         Batching::Equal => Collation::Equal,
         Batching::Padded | Batching::Bucketed if takes_padding_out(scenario) => Collation::Unpadded,

@@ -1,6 +1,6 @@
 //! The loop of transformers' Trainer around a loss (transformers 5.23.0, trainer.py).
 
-use super::{Local, Pass, Script};
+use super::{Local, Networks, Pass, Script};
 use crate::estimator::engines::passes::{Batches, Network, Task};
 use crate::estimator::models::Block;
 use crate::estimator::operators::{Form, Operator, Part, Place, Size, Tensor};
@@ -44,28 +44,30 @@ pub fn task(script: Script, networks: Vec<Network>, batch: Vec<Tensor>, step: St
 /// What the loop does with a loss (`training_step`, `_run_epoch`): divided by the micro-batches, and once more by accelerate
 /// (`Accelerator.backward`), it is derived; and it is asked whether it is finite. Before the update the norm of the gradients
 /// is computed (`_get_grad_norm`).
-pub fn step(script: &mut Script, loss: Local, dtype: DType, gradients: DType) -> Step {
-    let [mean] = script.call(divided(dtype, true), &[loss]);
-    step_of_sum(script, mean, dtype, gradients)
+pub fn step(script: &mut Script, loss: Local, dtype: DType, networks: Networks<'_>) -> Step {
+    let [mean] = script.call(divided(dtype), &[loss]);
+    step_of_sum(script, mean, dtype, networks)
 }
 
-/// A loss over a number, which takes the name of the loss where that is taken.
-fn divided(dtype: DType, is_taken: bool) -> Block {
+/// A loss over a number, which takes the name of the loss.
+fn divided(dtype: DType) -> Block {
     let (mut block, arguments) = Block::new(&[Form::new(dtype, Shape::ONE)]);
-    if is_taken {
-        block.take(&arguments);
-    }
+    block.take(&arguments);
     let divided = block.add(Place::Loss, Operator::Scale { x: arguments[0] });
     block.giving(&[divided])
 }
 
 /// The same of a loss that is divided by the labels of all micro-batches already.
-pub fn step_of_sum(script: &mut Script, mean: Local, dtype: DType, gradients: DType) -> Step {
+///
+/// DeepSpeed’s engine scales the loss in accelerate’s place, and has the norm of the gradients (`scale_wrt_gas` in `training_step`,
+/// and `_get_grad_norm`).
+pub fn step_of_sum(script: &mut Script, mean: Local, dtype: DType, networks: Networks<'_>) -> Step {
     let form = Form::new(dtype, Shape::ONE);
-    let [seen] = script.call(divided(dtype, false), &[mean]);
-    script.passes.push(Pass::Backward(seen, dtype));
+    let scales = networks.data_parallel.loss_scales();
+    let seen = script.scaled(mean, dtype, scales.checked_sub(1).unwrap_or(1));
+    script.passes.push(Pass::Backward(seen.first().copied().unwrap_or(mean), dtype));
     let [before, norm] = script.names();
-    script.forget(&[seen, before]);
+    script.forget(&[&seen[..], &[before]].concat());
     script.passes.push(Pass::Move(mean, before));
     let (mut block, arguments) = Block::new(&[form]);
     let (x, y) = (arguments[0], None);
@@ -77,11 +79,12 @@ pub fn step_of_sum(script: &mut Script, mean: Local, dtype: DType, gradients: DT
     script.call_into(block, &[before], &[]);
     script.is_recorded = is_recorded;
     let left = |place, part, dtype| Tensor { place, part, size: Size::Of(Form::new(dtype, Shape::ONE)) };
+    let loss = (before, left(Place::Loss, Part::Result, dtype));
+    if scales > 0 {
+        return Step { before_update: Vec::new(), left: vec![loss] };
+    }
     Step {
         before_update: vec![Pass::Forget(vec![norm]), Pass::Norm(norm)],
-        left: vec![
-            (before, left(Place::Loss, Part::Result, dtype)),
-            (norm, left(Place::Optimizer, Part::GradientNorm, gradients)),
-        ],
+        left: vec![loss, (norm, left(Place::Optimizer, Part::GradientNorm, networks.trained_type()))],
     }
 }
