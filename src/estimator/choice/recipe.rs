@@ -163,6 +163,11 @@ choices! {
 }
 
 impl Precision {
+    /// Whether the optimizer keeps a copy in fp32 of 16-bit weights.
+    pub const fn has_master(self) -> bool {
+        matches!(self, Self::Bf16 | Self::Fp16)
+    }
+
     /// Bytes of one activation element: 2 at 16 bits, 4 at 32.
     pub const fn element_bytes(self) -> u32 {
         match self {

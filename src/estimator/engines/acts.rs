@@ -102,6 +102,8 @@ pub enum Act {
     Renewed(TensorId),
     /// A name gets a new tensor, before what it had goes.
     Name(Name, TensorId),
+    /// The same, where the optimizer's states are not there yet.
+    NameFirst(Name, TensorId),
     /// A name gets one more tensor.
     More(Name, TensorId),
     /// The first name gets the tensors of the second as well.

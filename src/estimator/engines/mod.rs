@@ -23,8 +23,8 @@ pub use tensor_parallel::TensorParallel;
 pub use torchtitan::{HeldPart, Split};
 
 use crate::estimator::choice::{
-    Adapter, AdapterTargets, AttentionKernel, Batching, Engine, Fp8, Kernels, Logits, LossHead, Method, Offload,
-    Precision, Recomputation, StepKernel, TaskKind,
+    Adapter, AdapterTargets, AttentionKernel, Batching, Engine, Fp8, GradientType, Kernels, Logits, LossHead, Method,
+    Offload, Precision, Recomputation, StepKernel, TaskKind,
 };
 use crate::estimator::models::NotCounted;
 use crate::estimator::scenario::Scenario;
@@ -37,6 +37,8 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> 
     let recipe = &scenario.recipe;
     let data_parallel = DataParallel::of(scenario, unsaid)?;
     let tensor_parallel = TensorParallel::of(scenario)?;
+    // DeepSpeed has copies of its own.
+    let has_masters = recipe.precision.has_master() && scenario.cluster.engine != Engine::DeepSpeed;
     let has_end_token = !unsaid.has_no_end_token;
     let networks = Networks { scenario, data_parallel, tensor_parallel, has_end_token };
     let pipeline = Pipeline::of(scenario).map(|pipeline| pipeline.at(unsaid.rank));
@@ -50,7 +52,7 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> 
         micro_batches: recipe.micro_batches,
         updates_in_backward: recipe.step == StepKernel::InBackward,
         keeps_workspaces: scenario.device.workspace.get() > 0.0,
-        optimizer: Optimizer::of(recipe.optimizer, recipe.step)?,
+        optimizer: Optimizer::of(recipe.optimizer, recipe.step, has_masters)?,
         data_parallel,
         tensor_parallel,
         trainer: scenario.cluster.engine,
@@ -69,7 +71,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let precision = match recipe.precision {
         Precision::PureBf16 | Precision::Autocast | Precision::Fp32 => !is_deepspeed,
         Precision::Mixed => cluster.gpus > 1 && !is_deepspeed,
-        Precision::Bf16 | Precision::Fp16 => is_deepspeed,
+        Precision::Bf16 | Precision::Fp16 => true,
     };
     let is_task = scenario.task.kind != TaskKind::Train;
     let is_encoder = !is_task && matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
@@ -95,6 +97,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (scenario.outside.is_on() && !tasks::is_evaluated(scenario), NotCounted::Outside),
         (recipe.offload != Offload::None, NotCounted::Offload),
         (!precision, NotCounted::Precision),
+        (recipe.gradients != GradientType::Half && !is_deepspeed, NotCounted::GradientType),
         (recipe.fp8 != Fp8::Off, NotCounted::Fp8),
         (recipe.kernels != Kernels::Eager, NotCounted::Kernels),
         (!is_recomputation, NotCounted::Recomputation),

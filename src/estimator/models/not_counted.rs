@@ -45,7 +45,10 @@ reasons! {
     /// Offloading.
     Offload = "offloading is not played yet";
     /// A precision that its engine is not played with.
-    Precision = "only bf16, fp32 and autocast are played yet, and a master copy in fp32 with DeepSpeed alone";
+    Precision = "of DeepSpeed, only 16 bits with a master copy in fp32 are played, and weights in fp32 that FSDP casts on several \
+        GPUs alone yet";
+    /// Gradients of 16-bit weights that are added up in fp32.
+    GradientType = "gradients in fp32 of 16-bit weights are played under DeepSpeed alone yet";
     /// fp8.
     Fp8 = "products in fp8 are not played yet";
     /// Fused kernels.

@@ -60,7 +60,7 @@ impl Play<'_> {
     pub fn act(&mut self, act: Act, of: Of) {
         let Of { scope, number, has_states } = of;
         match act {
-            Act::State(_) | Act::Shared(_) if has_states => {}
+            Act::State(_) | Act::Shared(_) | Act::NameFirst(..) if has_states => {}
             Act::Shared(tensor) if self.shared.contains(&tensor) => {}
             Act::State(tensor) => {
                 self.tape.allocate(tensor);
@@ -73,7 +73,7 @@ impl Play<'_> {
                 let before = self.renewed[number].replace(self.tape.allocate(tensor));
                 before.into_iter().for_each(|storage| self.tape.release(storage));
             }
-            Act::Name(name, tensor) => {
+            Act::Name(name, tensor) | Act::NameFirst(name, tensor) => {
                 let storage = self.tape.allocate(tensor);
                 self.name(name, scope, vec![storage]);
             }

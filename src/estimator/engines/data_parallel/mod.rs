@@ -148,7 +148,7 @@ impl DataParallel {
             1 => false,
             _ => return Err(NotCounted::SeveralGpus),
         };
-        let is_played = is_mixed || recipe.precision == Precision::PureBf16;
+        let is_played = is_mixed || recipe.precision == Precision::PureBf16 || recipe.precision.has_master();
         let has_units_apart = unsaid.has_units_apart || is_titan;
         if has_units_apart && (unsaid.is_fsdp1 || scenario.model.tied_embeddings.is_on()) {
             return Err(NotCounted::SeveralGpus);

@@ -4,6 +4,7 @@ mod adafactor;
 mod adam8bit;
 mod adamw;
 mod lion;
+mod master;
 mod muon;
 mod sgd;
 
@@ -13,9 +14,17 @@ use crate::estimator::models::NotCounted;
 use crate::estimator::operators::{CUBLAS, Form, Held, Part, Place, Registry, Size, Tensor, TensorId, Weight};
 use crate::estimator::units::{DType, Shape};
 
-/// An optimizer, in the form in which its step is carried out.
+/// An optimizer, with what it works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Optimizer {
+pub struct Optimizer {
+    rule: Rule,
+    /// Whether it works on copies in fp32 of weights in 16 bits, which it keeps.
+    has_masters: bool,
+}
+
+/// An optimizer's rule, in the form in which its step is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
     /// AdamW of PyTorch, one kernel for all.
     AdamWFused,
     /// The same for a list of tensors at a time.
@@ -49,7 +58,34 @@ pub struct Update {
 
 impl Optimizer {
     /// The optimizer of a recipe, unless it is not played yet.
-    pub fn of(optimizer: choice::Optimizer, step: StepKernel) -> Result<Self, NotCounted> {
+    pub fn of(optimizer: choice::Optimizer, step: StepKernel, has_masters: bool) -> Result<Self, NotCounted> {
+        Ok(Self { rule: Rule::of(optimizer, step)?, has_masters })
+    }
+
+    /// How often it goes through all weights.
+    pub const fn passes(self) -> usize {
+        self.rule.passes()
+    }
+
+    /// What it does with a weight; nothing with one that is frozen.
+    pub fn update(self, weight: &Weight, registry: &mut Registry) -> Update {
+        let (rule, passes) = (self.rule, vec![Vec::new(); self.passes()]);
+        let has_master = self.has_masters && weight.form.dtype == DType::Half;
+        let master = has_master.then(|| Weight { form: weight.form.with_dtype(DType::Single), ..weight.clone() });
+        let mut turn =
+            Turn { registry, weight: master.as_ref().unwrap_or(weight), source: rule.source(), passes, pass: 0 };
+        if weight.is_trained {
+            rule.update(&mut turn);
+            if has_master {
+                master::make(&mut turn, weight.form.dtype);
+            }
+        }
+        Update { passes: turn.passes }
+    }
+}
+
+impl Rule {
+    fn of(optimizer: choice::Optimizer, step: StepKernel) -> Result<Self, NotCounted> {
         use choice::Optimizer as Chosen;
         match (optimizer, step) {
             (Chosen::AdamW, StepKernel::Fused) => Ok(Self::AdamWFused),
@@ -69,8 +105,7 @@ impl Optimizer {
         }
     }
 
-    /// How often it goes through all weights.
-    pub const fn passes(self) -> usize {
+    const fn passes(self) -> usize {
         match self {
             Self::AdamWFused | Self::AdamWForeach | Self::AdamWLoop | Self::AdafactorTorch => 2,
             Self::Adam8bit | Self::PagedAdam8bit | Self::Adafactor | Self::Lion | Self::Sgd | Self::Momentum => 1,
@@ -78,26 +113,20 @@ impl Optimizer {
         }
     }
 
-    /// What it does with a weight; nothing with one that is frozen.
-    pub fn update(self, weight: &Weight, registry: &mut Registry) -> Update {
-        let mut turn =
-            Turn { registry, weight, source: self.source(), passes: vec![Vec::new(); self.passes()], pass: 0 };
-        if weight.is_trained {
-            match self {
-                Self::AdamWFused => adamw::fused(&mut turn),
-                Self::AdamWForeach => adamw::foreach(&mut turn),
-                Self::AdamWLoop => adamw::one_by_one(&mut turn),
-                Self::Adam8bit => adam8bit::step(&mut turn, false),
-                Self::PagedAdam8bit => adam8bit::step(&mut turn, true),
-                Self::Lion => lion::step(&mut turn),
-                Self::Muon => muon::step(&mut turn),
-                Self::Adafactor => adafactor::of_transformers(&mut turn),
-                Self::AdafactorTorch => adafactor::of_torch(&mut turn),
-                Self::Sgd => {}
-                Self::Momentum => sgd::momentum(&mut turn),
-            }
+    fn update(self, turn: &mut Turn<'_>) {
+        match self {
+            Self::AdamWFused => adamw::fused(turn),
+            Self::AdamWForeach => adamw::foreach(turn),
+            Self::AdamWLoop => adamw::one_by_one(turn),
+            Self::Adam8bit => adam8bit::step(turn, false),
+            Self::PagedAdam8bit => adam8bit::step(turn, true),
+            Self::Lion => lion::step(turn),
+            Self::Muon => muon::step(turn),
+            Self::Adafactor => adafactor::of_transformers(turn),
+            Self::AdafactorTorch => adafactor::of_torch(turn),
+            Self::Sgd => {}
+            Self::Momentum => sgd::momentum(turn),
         }
-        Update { passes: turn.passes }
     }
 
     /// Where its rule comes from.
@@ -141,6 +170,11 @@ impl Turn<'_> {
     fn add(&mut self, part: Part, size: Size, act: impl FnOnce(TensorId) -> Act) {
         let tensor = self.registry.id(Tensor { place: self.weight.place, part, size }, self.source);
         self.passes[self.pass].push(act(tensor));
+    }
+
+    /// Gives a name a new tensor while states are made.
+    fn making(&mut self, name: Name, part: Part, size: Size) {
+        self.add(part, size, |tensor| Act::NameFirst(name, tensor));
     }
 
     /// A state of the weight.

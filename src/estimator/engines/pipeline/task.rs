@@ -15,7 +15,8 @@ impl Pipeline {
         }
         let recipe = &networks.scenario.recipe;
         let model = networks.trained(End::Loss, Collation::Equal, true)?;
-        let is_of_one_type = matches!(recipe.precision, Precision::PureBf16 | Precision::Fp32);
+        let is_of_one_type =
+            matches!(recipe.precision, Precision::PureBf16 | Precision::Fp32) || recipe.precision.has_master();
         let is_sharded = recipe.precision == Precision::Mixed && networks.data_parallel.is_sharded();
         // torchtitan counts every k-th layer of each part.
         let is_counted = recipe.recomputation == Recomputation::KthLayer;
