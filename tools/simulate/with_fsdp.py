@@ -21,8 +21,8 @@ DEFAULTS = {
     "reduce": "fp32", "reshard": True,
     # Whether the forward pass runs under autocast too, and whether embedding and head are units of their own.
     "autocast": False, "apart": False,
-    # Whether gradients under DDP are views of its buckets.
-    "views": False,
+    # Whether gradients under DDP are views of its buckets, and whether each rank updates a part of the weights.
+    "views": False, "shared_optimizer": False,
 }
 MISTRAL = {"model": "mistral-7b", "batch": 2, "sequence": 4096, "ckpt": True, "world": 2}
 LLAMA = {"model": "llama-3.1-8b", "batch": 2, "sequence": 4096, "precision": "amp", "ckpt": True}
@@ -44,7 +44,7 @@ def scenario(case):
     asked, run = hugging_face_scenario(case)
     case = {**DEFAULTS, **case}
     if case["impl"] == "ddp":
-        return asked | {"gpus": case["world"], "zero": 0}
+        return asked | {"gpus": case["world"], "zero": int(case["shared_optimizer"])}
     asked |= {"gpus": case["world"], "zero": 3}
     if run["precision"] == "amp":
         asked["precision"] = "mixed"
@@ -174,6 +174,10 @@ def run(case):
     model, _ = wrapped(run, case, model)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=1e-5, fused=True)
+    if case["shared_optimizer"]:
+        from torch.distributed.optim import ZeroRedundancyOptimizer
+
+        optimizer = ZeroRedundancyOptimizer(trained, torch.optim.AdamW, lr=1e-5, fused=True)
     torch.cuda.empty_cache()
     tokens = torch.zeros(run["batch"], run["sequence"], dtype=torch.long, device="cuda")
     casts = case["autocast"] or run["precision"] == "amp" and case["impl"] == "ddp"

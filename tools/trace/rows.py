@@ -183,6 +183,11 @@ ROWS = {
     # The same with settings that were drawn at random.
     "held-fsdp1-tied": {"with": "fsdp", "impl": "fsdp1", "model": "qwen2.5-0.5b", "batch": 2, "sequence": 1536, "layers": 3, "world": 8, "precision": "amp", "ckpt": True},
     "held-fsdp1-accum": {"with": "fsdp", "impl": "fsdp1", "model": "tinyllama-1.1b", "batch": 1, "sequence": 3000, "layers": 3, "world": 8, "precision": "amp", "ckpt": True, "accum": 3},
+    "held-fsdp2-one-amp-ckpt": {"with": "fsdp", "impl": "fsdp2", "model": "llama-3.1-8b", "batch": 1, "sequence": 1024, "layers": 2, "world": 1, "precision": "amp", "ckpt": True},
+    "held-fsdp2-one-amp-stays": {"with": "fsdp", "impl": "fsdp2", "model": "qwen2.5-0.5b", "batch": 2, "sequence": 512, "layers": 3, "world": 1, "precision": "amp", "reshard": False},
+    "held-fsdp2-stays": {"with": "fsdp", "impl": "fsdp2", "model": "llama-3.1-8b", "batch": 1, "sequence": 1024, "layers": 3, "world": 8, "ckpt": True, "reshard": False},
+    "held-ddp-shared-amp-ckpt": {"with": "fsdp", "impl": "ddp", "model": "llama-3.1-8b", "batch": 1, "sequence": 1024, "layers": 3, "world": 8, "precision": "amp", "ckpt": True, "shared_optimizer": True},
+    "held-ddp-shared": {"with": "fsdp", "impl": "ddp", "model": "qwen2.5-0.5b", "batch": 2, "sequence": 700, "layers": 4, "world": 3, "shared_optimizer": True},
     "held-fsdp2-tied": {"with": "fsdp", "impl": "fsdp2", "model": "qwen2.5-0.5b", "batch": 1, "sequence": 256, "layers": 3, "world": 24, "precision": "amp", "ckpt": True},
     "held-fsdp2-accum": {"with": "fsdp", "impl": "fsdp2", "model": "mistral-7b", "batch": 1, "sequence": 3000, "layers": 2, "world": 2, "precision": "amp", "ckpt": True, "accum": 2},
     "held-fsdp1-lora-ckpt": {"with": "fsdp", "impl": "fsdp1", "model": "tinyllama-1.1b", "batch": 3, "sequence": 1024, "layers": 3, "world": 8, "ckpt": True, "base": "bf16", "targets": "qv", "rank": 32, "adapter_dropout": 0.05},

@@ -15,7 +15,7 @@ mod tensor_parallel;
 mod torchtitan;
 
 pub use acts::{Act, Hook, ModuleHook, Name, Round, Unit};
-pub use data_parallel::{DataParallel, Parameter, Piece, Place as UnitPlace, Told, Unsaid, Zero};
+pub use data_parallel::{DataParallel, Ddp, Parameter, Piece, Place as UnitPlace, Told, Unsaid, Zero, largest_part};
 pub use optimizers::{Optimizer, Update};
 pub use passes::{Batches, Local, Network, Pass, Plan};
 pub use pipeline::{ActionKind, Pipeline};
@@ -69,8 +69,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let is_deepspeed = cluster.engine == Engine::DeepSpeed;
     let is_titan = cluster.engine == Engine::Torchtitan;
     let precision = match recipe.precision {
-        Precision::PureBf16 | Precision::Autocast | Precision::Fp32 => !is_deepspeed,
-        Precision::Mixed => cluster.gpus > 1 && !is_deepspeed,
+        Precision::PureBf16 | Precision::Autocast | Precision::Fp32 | Precision::Mixed => !is_deepspeed,
         Precision::Bf16 | Precision::Fp16 => true,
     };
     let is_task = scenario.task.kind != TaskKind::Train;

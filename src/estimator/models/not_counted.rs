@@ -45,8 +45,7 @@ reasons! {
     /// Offloading.
     Offload = "offloading is not played yet";
     /// A precision that its engine is not played with.
-    Precision = "of DeepSpeed, only 16 bits with a master copy in fp32 are played, and weights in fp32 that FSDP casts on several \
-        GPUs alone yet";
+    Precision = "of DeepSpeed, only 16 bits with a master copy in fp32 are played yet";
     /// Gradients of 16-bit weights that are added up in fp32.
     GradientType = "gradients in fp32 of 16-bit weights are played under DeepSpeed alone yet";
     /// fp8.

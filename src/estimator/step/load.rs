@@ -8,7 +8,7 @@ use super::graph::Instance;
 use super::play::Play;
 use super::score::{Own, Played, Score, Stage};
 use super::tape::KeptWorkspace;
-use crate::estimator::engines::{Act, DataParallel, Hook, Name, Parameter, Piece, Told, Zero};
+use crate::estimator::engines::{Act, DataParallel, Ddp, Hook, Name, Parameter, Piece, Told, Zero, largest_part};
 use crate::estimator::operators::{Added, ModuleKind, Place, Registry, Size, Tensor, TensorId};
 use crate::estimator::units::{DType, Widths};
 
@@ -225,6 +225,7 @@ impl<'p> Play<'p> {
     /// Divides what is trained among devices, where the engine has it in tensors of its own.
     fn divide(&mut self) {
         self.number_modules();
+        self.divide_updates();
         let DataParallel::DeepSpeed(deepspeed) = self.score.plan.data_parallel else { return };
         let mut weights: Vec<Parameter> = Vec::new();
         let widths = self.score.plan.widths();
@@ -241,6 +242,24 @@ impl<'p> Play<'p> {
         let updates =
             masters.iter().map(|master| self.score.plan.optimizer.update(master, &mut self.registry)).collect();
         self.flat = Some((zero, updates));
+    }
+
+    /// Leaves the device its part of the weights to update, where devices share that alone.
+    fn divide_updates(&mut self) {
+        let DataParallel::Ddp(Ddp { updaters: updaters @ 2.., .. }) = self.score.plan.data_parallel else { return };
+        let widths = self.score.plan.widths();
+        let mut trained = Vec::new();
+        self.each_weight(|_, Own { weight, number, .. }| {
+            if weight.is_trained {
+                trained.push((number, weight.form.shape.elements(&widths)));
+            }
+        });
+        let elements = trained.iter().map(|(_, elements)| *elements).collect::<Vec<_>>();
+        let mut updated = vec![false; self.score.count];
+        for ((number, _), is_own) in trained.into_iter().zip(largest_part(&elements, updaters)) {
+            updated[number] = is_own;
+        }
+        self.updated = Some(updated);
     }
 
     /// Gives modules numbers: those around all blocks first.

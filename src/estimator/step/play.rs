@@ -71,6 +71,8 @@ pub struct Play<'p> {
     pub renewed: Vec<Option<Storage>>,
     /// The states of all weights that are there.
     pub shared: Vec<TensorId>,
+    /// Which weights the device updates, by their numbers, where others update the rest.
+    pub updated: Option<Vec<bool>>,
 }
 
 impl<'p> Play<'p> {
@@ -104,6 +106,7 @@ impl<'p> Play<'p> {
             listed: Vec::new(),
             renewed: vec![None; score.count],
             shared: Vec::new(),
+            updated: None,
         }
     }
 

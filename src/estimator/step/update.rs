@@ -112,7 +112,8 @@ impl Play<'_> {
         let passes = 0..self.score.plan.optimizer.passes();
         for (group, pass) in groups.iter().flat_map(|&group| passes.clone().map(move |pass| (group, pass))) {
             self.each_weight(|play, own| {
-                if group.is_some_and(|is_matrix| own.weight.sides.is_some() != is_matrix) {
+                let is_elsewhere = play.updated.as_ref().is_some_and(|updated| !updated[own.number]);
+                if is_elsewhere || group.is_some_and(|is_matrix| own.weight.sides.is_some() != is_matrix) {
                     return;
                 }
                 own.update.passes[pass].iter().for_each(|&act| match act {

@@ -12,6 +12,9 @@ pub struct Ddp {
     pub has_views: bool,
     /// Whether several micro-batches come before an update.
     pub accumulates: bool,
+    /// Devices of which each updates its part of the weights and has the optimizer's state of these alone
+    /// (`ZeroRedundancyOptimizer`); 1 where each updates all.
+    pub updaters: u32,
 }
 
 const SOURCE: &str = "PyTorch 2.15, nn/parallel/distributed.py, c10d/reducer.cpp";
@@ -80,6 +83,24 @@ impl Ddp {
             .with(Hook::SecondForward, rebuild)
             .with(Hook::BeforeForward, forward)
     }
+}
+
+/// Which of some weights the device updates that has most to update of so many: each weight, from the largest to the smallest,
+/// goes to the device that has least so far (`_partition_parameters` in
+/// torch/distributed/optim/zero_redundancy_optimizer.py, PyTorch 2.15).
+pub fn largest_part(elements: &[u64], devices: u32) -> Vec<bool> {
+    let mut order: Vec<_> = (0..elements.len()).collect();
+    order.sort_by_key(|&weight| std::cmp::Reverse(elements[weight]));
+    // No more devices than weights have any.
+    let count = (devices as usize).clamp(1, elements.len().max(1));
+    let (mut sums, mut parts) = (vec![0_u64; count], vec![0; elements.len()]);
+    for weight in order {
+        let least = (0..count).min_by_key(|&part| sums[part]).unwrap_or_default();
+        sums[least] = sums[least].saturating_add(elements[weight]);
+        parts[weight] = least;
+    }
+    let most = (0..count).rev().max_by_key(|&part| sums[part]).unwrap_or_default();
+    parts.into_iter().map(|part| part == most).collect()
 }
 
 fn all(bytes: &[u64]) -> u64 {

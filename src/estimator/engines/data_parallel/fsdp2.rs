@@ -172,6 +172,9 @@ impl Tensors<'_> {
     }
 
     fn gather_as(&mut self, weights: &[&Weight], name: Name) -> Vec<Act> {
+        if self.is_alone() {
+            return Vec::new();
+        }
         let Types { stored, gathered, .. } = self.fsdp.types.of(weights);
         let parts = self.parts(weights);
         let cast = (stored != gathered).then(|| self.of_unit(Part::AllGatherInput, parts, gathered));
@@ -179,6 +182,11 @@ impl Tensors<'_> {
         let cast_first = cast.map(|cast| Act::Name(Name::Shards, cast));
         let cast_last = cast.map(|_| Act::Drop(Name::Shards));
         cast_first.into_iter().chain([Act::Name(name, output)]).chain(cast_last).collect()
+    }
+
+    /// Whether there are no other devices, so that nothing is gathered (`wait_for_unshard` in _fsdp_param_group.py).
+    const fn is_alone(&self) -> bool {
+        self.fsdp.devices == 1
     }
 
     /// `unshard` of a schedule, on the stream of the model (`get_all_gather_streams` in _fsdp_param_group.py).
@@ -193,14 +201,22 @@ impl Tensors<'_> {
         cast_first.chain([Act::Name(Name::OfStage, output)]).chain(cast_last).collect()
     }
 
-    /// `foreach_all_gather_copy_out`: a tensor for each weight, and the workspace of `split_with_sizes_copy`.
+    /// `foreach_all_gather_copy_out`: a tensor for each weight, and the workspace of `split_with_sizes_copy`. A device alone
+    /// copies each weight by itself, through one of another type where it is cast (`wait_for_unshard`).
     fn copy_out(&mut self, weights: &[&Weight]) -> Vec<Act> {
-        let bytes = self.fsdp.types.of(weights).gathered.bytes();
+        let Types { stored, gathered, .. } = self.fsdp.types.of(weights);
+        let bytes = gathered.bytes();
+        let is_cast = self.is_alone() && stored != gathered;
         let mut acts = Vec::new();
         for weight in weights {
             let whole = Size::Bytes(self.whole(self.part(weight)).saturating_mul(bytes));
             let tensor = self.id(weight.place, Part::GatheredWeight, whole);
-            acts.push(Act::More(Name::Weights, tensor));
+            let cast = is_cast.then(|| Act::Name(Name::Shards, self.id(weight.place, Part::InputCast, whole)));
+            acts.extend(cast.into_iter().chain([Act::More(Name::Weights, tensor)]));
+        }
+        if self.is_alone() {
+            acts.push(Act::Drop(Name::Shards));
+            return acts;
         }
         let chunks: Vec<_> = weights.iter().map(|weight| self.part(weight).saturating_mul(bytes)).collect();
         let workspace = Size::Bytes(split_workspace(&chunks, self.fsdp.devices));

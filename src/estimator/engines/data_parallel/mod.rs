@@ -6,7 +6,7 @@ mod fsdp1;
 mod fsdp2;
 mod types;
 
-pub use ddp::{Ddp, Piece, Told};
+pub use ddp::{Ddp, Piece, Told, largest_part};
 pub use deepspeed::{DeepSpeed, Divided, Parameter, Zero};
 pub use fsdp1::Fsdp1;
 pub use fsdp2::Fsdp2;
@@ -81,6 +81,10 @@ impl DataParallel {
         // Alone torchtitan has weights in fp32 and autocast (`maybe_enable_amp` in torchtitan/distributed/utils.py).
         let is_played_alone = is_titan && cluster.gpus == 1 && recipe.precision == Precision::Autocast;
         let is_pipeline = cluster.gpus == cluster.pipeline_parallel && is_alone;
+        // FSDP casts weights where there is nobody to share them with, too.
+        if is_pipeline && cluster.engine == Engine::Torch && recipe.precision == Precision::Mixed && cluster.gpus == 1 {
+            return Self::fsdp(scenario, unsaid);
+        }
         if is_pipeline && cluster.engine == Engine::Torch || is_played_alone {
             return Ok(Self::Alone);
         }
@@ -94,12 +98,14 @@ impl DataParallel {
             return Self::of_deepspeed(scenario, unsaid);
         }
         match cluster.zero {
-            ZeroStage::Stage0 if cluster.engine == Engine::Torch && recipe.precision != Precision::Mixed => {
+            ZeroStage::Stage0 | ZeroStage::Stage1
+                if cluster.engine == Engine::Torch && recipe.precision != Precision::Mixed =>
+            {
                 let accumulates = recipe.micro_batches > 1;
-                Ok(Self::Ddp(Ddp { has_views: unsaid.has_bucket_views, accumulates }))
+                let updaters = if cluster.zero == ZeroStage::Stage1 { cluster.gpus } else { 1 };
+                Ok(Self::Ddp(Ddp { has_views: unsaid.has_bucket_views, accumulates, updaters }))
             }
-            ZeroStage::Stage3 => Self::fsdp(scenario, unsaid),
-            ZeroStage::Stage2 if is_titan => Self::fsdp(scenario, unsaid),
+            ZeroStage::Stage2 | ZeroStage::Stage3 => Self::fsdp(scenario, unsaid),
             _ => Err(NotCounted::SeveralGpus),
         }
     }
@@ -144,7 +150,7 @@ impl DataParallel {
         let is_mixed = recipe.precision == Precision::Mixed;
         let is_titan = cluster.engine == Engine::Torchtitan;
         let reshards = match cluster.reshard {
-            0 => !(is_titan && cluster.zero == ZeroStage::Stage2),
+            0 => cluster.zero == ZeroStage::Stage3,
             1 => false,
             _ => return Err(NotCounted::SeveralGpus),
         };
