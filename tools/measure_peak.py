@@ -120,6 +120,8 @@ DEFAULTS = {
     "layers": 0,
     # Whether the quantized model bears the mark that loading leaves, by which peft takes its own layers for it.
     "loaded": False,
+    # In elements of which type a 4-bit matrix is packed (`bnb_4bit_quant_storage`); FSDP wants that of all others.
+    "storage": "uint8",
     # What takes the place of the loss of transformers, how many layers are computed again together, whether layers are
     # Liger's, and whether each weight is updated in the backward pass (tools/recipes.py).
     "head": "", "every": 0, "liger": False, "in_backward": False, "opt_rank": 0,
@@ -307,7 +309,7 @@ def build(run, device):
         model = kind.from_config(config, **{word_for_type(): torch.bfloat16 if half else torch.float32})
     torch.set_default_dtype(torch.float32)
     if run["base"] in ("nf4", "int8"):
-        quantize(model, run["base"], device)
+        quantize(model, run["base"], device, run["storage"])
         if run["loaded"]:
             setattr(model, {"nf4": "is_loaded_in_4bit", "int8": "is_loaded_in_8bit"}[run["base"]], True)
     if run["ckpt"]:
@@ -324,8 +326,9 @@ def build(run, device):
     return model
 
 
-def quantize(model, kind, device):
-    """Puts bitsandbytes' layers in the place of every matrix but the head, as transformers does on loading."""
+def quantize(model, kind, device, storage):
+    """Puts bitsandbytes' layers in the place of every matrix but the head, as transformers does on loading; 4-bit matrices are
+    packed in elements of a type of PyTorch."""
     import bitsandbytes
     import torch
 
@@ -337,11 +340,11 @@ def quantize(model, kind, device):
         # Memory of the host that nothing touches is never taken.
         weight = torch.empty(module.weight.shape, dtype=torch.bfloat16)
         if kind == "nf4":
+            how = {"quant_type": "nf4", "compress_statistics": True, "quant_storage": getattr(torch, storage)}
             new = bitsandbytes.nn.Linear4bit(
-                module.in_features, module.out_features, bias, compute_dtype=torch.bfloat16,
-                compress_statistics=True, quant_type="nf4", device="meta",
+                module.in_features, module.out_features, bias, compute_dtype=torch.bfloat16, device="meta", **how
             )
-            new.weight = bitsandbytes.nn.Params4bit(weight, requires_grad=False, quant_type="nf4", compress_statistics=True, module=new).to(device)
+            new.weight = bitsandbytes.nn.Params4bit(weight, requires_grad=False, module=new, **how).to(device)
         else:
             new = bitsandbytes.nn.Linear8bitLt(module.in_features, module.out_features, bias, has_fp16_weights=False, device="meta")
             new.weight = bitsandbytes.nn.Int8Params(weight, requires_grad=False, has_fp16_weights=False).to(device)

@@ -100,7 +100,7 @@ def build(case, run):
         model = transformers.AutoModelForImageTextToText.from_config(config, dtype=kind)
     torch.set_default_dtype(torch.float32)
     if run["base"] in ("nf4", "int8"):
-        measure_peak.quantize(model, run["base"], "cuda")
+        measure_peak.quantize(model, run["base"], "cuda", run["storage"])
     if run["ckpt"]:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     tower, projector = parts_of(model)

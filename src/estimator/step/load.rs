@@ -166,7 +166,7 @@ impl<'p> Play<'p> {
             let storages: Vec<_> = storages.collect();
             if number == network.embedding && has_begun {
                 tied_head = storages;
-            } else if play.is_sharded() {
+            } else if play.is_sharded() && weight.packing.is_empty() {
                 play.whole[number] = storages;
             } else if weight.made.is_some() {
                 plain[number] = storages;
@@ -178,8 +178,12 @@ impl<'p> Play<'p> {
         let mut packed = Vec::new();
         self.each_weight_of(network, |play, Own { weight, number, .. }| {
             if !weight.packing.is_empty() {
-                play.tape.make(&weight.packing);
+                let made = play.tape.make(&weight.packing);
                 packed.append(&mut plain[number]);
+                if play.is_sharded() {
+                    // The elements are a parameter, which goes when devices share it; scales and codes are not.
+                    play.whole[number] = made.first().map(|&storage| play.tape.repeated(storage)).into_iter().collect();
+                }
             }
         });
         self.tape.release_all(&packed);

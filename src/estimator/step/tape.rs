@@ -271,12 +271,11 @@ impl<'p> Tape<'p> {
     }
 
     /// Makes a tensor as its effects say: what is new stays, workspaces go.
-    pub fn make(&mut self, effects: &[Effect<TensorId>]) {
+    pub fn make(&mut self, effects: &[Effect<TensorId>]) -> Vec<Storage> {
+        let mut made = Vec::new();
         for effect in effects {
             match *effect {
-                Effect::NewOf(tensor) => {
-                    self.allocate(tensor);
-                }
+                Effect::NewOf(tensor) => made.push(self.allocate(tensor)),
                 Effect::Workspace(tensor) => {
                     let storage = self.allocate(tensor);
                     self.workspaces.push(storage);
@@ -287,6 +286,7 @@ impl<'p> Tape<'p> {
             }
         }
         self.end_workspaces();
+        made
     }
 
     /// Gives back the workspace that came so many before the last.

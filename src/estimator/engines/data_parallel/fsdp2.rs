@@ -4,7 +4,7 @@
 use super::Place as Around;
 use super::types::{Types, UnitTypes};
 use crate::estimator::engines::acts::{Act, Hook, Name, Unit};
-use crate::estimator::operators::{Held, Part, Place, Registry, Size, Tensor, TensorId, Weight, resident_blocks};
+use crate::estimator::operators::{Form, Held, Part, Place, Registry, Size, Tensor, TensorId, Weight, resident_blocks};
 use crate::estimator::units::{DType, Widths};
 
 /// `fully_shard` on each layer and on the whole model, or on the embedding, each layer, and norm with head.
@@ -34,8 +34,16 @@ const COPIED: u64 = 128 * 16;
 impl Fsdp2 {
     /// A weight as this device's part of it (`_init_sharded_param` in _fsdp_param.py): rows are padded up to a multiple of the
     /// devices.
+    ///
+    /// The elements of a 4-bit matrix are in a column, four in an element of 16 bits (`bnb_4bit_quant_storage`, which is to be the
+    /// type of all other weights).
     pub fn held(self, weight: &Weight) -> Weight {
-        let held = Held::Rows { rows: weight.rows(), parts: self.devices };
+        let parts = self.devices;
+        if !weight.packing.is_empty() {
+            let form = Form::new(DType::Half, weight.form.shape.part(4));
+            return Weight { form, held: Held::Rows { rows: form.shape, parts }, ..weight.clone() };
+        }
+        let held = Held::Rows { rows: weight.rows(), parts };
         Weight { form: weight.form.with_dtype(self.types.of(&[weight]).stored), held, ..weight.clone() }
     }
 
@@ -146,7 +154,8 @@ impl Tensors<'_> {
 
     /// Elements of a weight that a device holds.
     fn part(&self, weight: &Weight) -> u64 {
-        self.fsdp.held(weight).held.elements(weight.form, self.widths)
+        let held = self.fsdp.held(weight);
+        held.held.elements(held.form, self.widths)
     }
 
     fn parts(&self, weights: &[&Weight]) -> u64 {

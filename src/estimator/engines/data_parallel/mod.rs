@@ -14,7 +14,7 @@ use types::UnitTypes;
 
 use super::acts::Unit;
 use super::networks::adapter_dtype;
-use crate::estimator::choice::{Adapter, Engine, GradientType, Optimizer, Precision, ZeroStage};
+use crate::estimator::choice::{Adapter, Engine, GradientType, Optimizer, Precision, Unquantized, ZeroStage};
 use crate::estimator::models::NotCounted;
 use crate::estimator::operators::{ModuleKind, Registry, Weight};
 use crate::estimator::scenario::Scenario;
@@ -161,7 +161,8 @@ impl DataParallel {
         }
         let has_adapters = recipe.adapter != Adapter::None;
         // Adapters on experts are no layers.
-        let is_adapted = recipe.adapter == Adapter::Lora && scenario.model.experts.count == 0;
+        let is_packed = recipe.adapter == Adapter::Qlora && recipe.unquantized == Unquantized::Half && !unsaid.is_fsdp1;
+        let is_adapted = (recipe.adapter == Adapter::Lora || is_packed) && scenario.model.experts.count == 0;
         if has_adapters && (has_units_apart || !is_adapted) {
             return Err(NotCounted::SeveralGpus);
         }
