@@ -24,7 +24,7 @@ pub use torchtitan::{HeldPart, Split};
 
 use crate::estimator::choice::{
     Adapter, AdapterTargets, AttentionKernel, Batching, Engine, Fp8, GradientType, Kernels, Logits, LossHead, Method,
-    Offload, Precision, Recomputation, StepKernel, TaskKind,
+    Offload, Precision, Recomputation, StepKernel, TaskKind, ZeroStage,
 };
 use crate::estimator::models::NotCounted;
 use crate::estimator::scenario::Scenario;
@@ -90,6 +90,15 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
         (is_task && !tasks::is_divided_so(scenario), NotCounted::SeveralGpus),
+        (is_task && is_titan, NotCounted::Task),
+        (cluster.context_parallel > 1 || cluster.expert_parallel > 1, NotCounted::SeveralGpus),
+        (is_deepspeed && cluster.reshard > 1, NotCounted::SeveralGpus),
+        (is_titan && recipe.logits != Logits::Dropped, NotCounted::Loss),
+        (scenario.model.experts.count > 0 && !scenario.model.mlp.is_gated(), NotCounted::Experts),
+        (
+            cluster.gpus > 1 && recipe.optimizer == Chosen::Muon && cluster.zero > ZeroStage::Stage1,
+            NotCounted::Optimizer,
+        ),
         (cluster.engine != Engine::Torch && !is_deepspeed && !is_titan, NotCounted::Engine),
         (!is_alone && scenario.batching() != Batching::Equal, NotCounted::Lengths),
         (is_task && matches!(scenario.batching(), Batching::Flattened | Batching::Packed), NotCounted::Lengths),

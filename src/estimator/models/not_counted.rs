@@ -68,7 +68,7 @@ reasons! {
     /// Weights of 8 bits.
     Quantized = "weights of 8 bits are not played yet";
     /// Mixtures of experts of other kinds.
-    Experts = "experts with biases, or of which a token visits one, are not played yet";
+    Experts = "experts with biases or without a gate, or of which a token visits one, are not played yet";
     /// Optimizers that have another state for stacked weights.
     OptimizerOfExperts = "only AdamW and SGD are played with experts yet";
     /// Adapters on stacked weights.

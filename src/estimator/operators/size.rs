@@ -236,16 +236,22 @@ pub enum Size {
     Paged {
         /// Elements of the weight.
         elements: Shape,
+        /// What of them the device holds.
+        held: Held,
     },
     /// A moment at 8 bits, in fp32 where there are few elements (`min_8bit_size` in bitsandbytes/optim/optimizer.py, 0.50.2).
     EightBits {
         /// Elements of the weight.
         elements: Shape,
+        /// What of them the device holds.
+        held: Held,
     },
     /// The scales of its blocks of 256 elements.
     EightBitScales {
         /// Elements of the weight.
         elements: Shape,
+        /// What of them the device holds.
+        held: Held,
     },
 }
 
@@ -253,6 +259,7 @@ impl Size {
     /// The bytes for given widths; 0 where a kernel does without.
     pub fn bytes(self, widths: &Widths) -> u64 {
         let n = |shape: Shape| shape.elements(widths);
+        let part = |elements, held: Held| held.elements(Form::new(DType::Byte, elements), widths);
         let sorted = |tokens: Shape, bytes: u64| if n(tokens) > SORTED_ABOVE { bytes } else { 0 };
         match self {
             Self::Of(form) => n(form.shape).saturating_mul(form.dtype.bytes()),
@@ -325,12 +332,16 @@ impl Size {
             }
             Self::Turned { rows, columns } if n(rows) > n(columns) => CUBLAS.bytes(widths),
             Self::Turned { .. } => CUBLASLT.bytes(widths),
-            Self::Paged { elements } if n(elements) >= PAGED_FROM => 0,
-            Self::Paged { elements } => Self::EightBits { elements }.bytes(widths),
-            Self::EightBits { elements } if n(elements) < EIGHT_BITS_FROM => 4 * n(elements),
-            Self::EightBits { elements } => n(elements),
-            Self::EightBitScales { elements } if n(elements) < EIGHT_BITS_FROM => 0,
-            Self::EightBitScales { elements } => n(elements).div_ceil(256).saturating_mul(4),
+            Self::Paged { elements, held } if part(elements, held) >= PAGED_FROM => 0,
+            Self::Paged { elements, held } => Self::EightBits { elements, held }.bytes(widths),
+            Self::EightBits { elements, held } => match part(elements, held) {
+                few @ ..EIGHT_BITS_FROM => 4 * few,
+                many => many,
+            },
+            Self::EightBitScales { elements, held } => match part(elements, held) {
+                ..EIGHT_BITS_FROM => 0,
+                many => many.div_ceil(256).saturating_mul(4),
+            },
         }
     }
 }
