@@ -18,6 +18,7 @@ WIDE = {"sequence": 1024, "batch": 3, "precision": "amp", "accum": 2}
 # Names and what they run, in the words of tools/measure_peak.py. "with" names a function of programs.py.
 # An evaluation behind a step, of which the last batch is not full.
 EVALUATED = {"batch": 1, "sequence": 128, "layers": 2, "eval_n": 5}
+PACKED = {"base": "nf4", "loaded": True, "storage": "bfloat16"}
 ROWS = {
     "llama": LLAMA,
     "llama-ckpt": {**LLAMA, "ckpt": True},
@@ -188,6 +189,9 @@ ROWS = {
     "held-fsdp2-stays": {"with": "fsdp", "impl": "fsdp2", "model": "llama-3.1-8b", "batch": 1, "sequence": 1024, "layers": 3, "world": 8, "ckpt": True, "reshard": False},
     "held-ddp-shared-amp-ckpt": {"with": "fsdp", "impl": "ddp", "model": "llama-3.1-8b", "batch": 1, "sequence": 1024, "layers": 3, "world": 8, "precision": "amp", "ckpt": True, "shared_optimizer": True},
     "held-ddp-shared": {"with": "fsdp", "impl": "ddp", "model": "qwen2.5-0.5b", "batch": 2, "sequence": 700, "layers": 4, "world": 3, "shared_optimizer": True},
+    "fsdp2-qlora-ckpt": {"with": "fsdp", "impl": "fsdp2", "model": "llama-3.1-8b", "batch": 1, "sequence": 1024, "layers": 2, "world": 8, "ckpt": True, **PACKED, "targets": "all", "rank": 16},
+    "held-fsdp2-qlora-amp-ckpt": {"with": "fsdp", "impl": "fsdp2", "model": "qwen3-8b", "batch": 2, "sequence": 777, "layers": 3, "world": 3, "precision": "amp", "ckpt": True, **PACKED, "targets": "attention", "rank": 8, "adapter_dropout": 0.05},
+    "held-fsdp2-qlora-tied": {"with": "fsdp", "impl": "fsdp2", "model": "qwen2.5-0.5b", "batch": 3, "sequence": 300, "layers": 4, "world": 2, **PACKED, "targets": "all", "rank": 4},
     "held-fsdp2-tied": {"with": "fsdp", "impl": "fsdp2", "model": "qwen2.5-0.5b", "batch": 1, "sequence": 256, "layers": 3, "world": 24, "precision": "amp", "ckpt": True},
     "held-fsdp2-accum": {"with": "fsdp", "impl": "fsdp2", "model": "mistral-7b", "batch": 1, "sequence": 3000, "layers": 2, "world": 2, "precision": "amp", "ckpt": True, "accum": 2},
     "held-fsdp1-lora-ckpt": {"with": "fsdp", "impl": "fsdp1", "model": "tinyllama-1.1b", "batch": 3, "sequence": 1024, "layers": 3, "world": 8, "ckpt": True, "base": "bf16", "targets": "qv", "rank": 32, "adapter_dropout": 0.05},

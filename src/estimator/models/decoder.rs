@@ -190,6 +190,8 @@ pub fn network(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
 struct Class {
     /// Whether a model's layers are like those of the class.
     is_like: fn(&scenario::Model) -> bool,
+    /// Whether layers may have experts.
+    has_experts: bool,
     /// Whether its dropout is played.
     has_dropout: bool,
     /// Whether sequences of several lengths are played.
@@ -208,6 +210,7 @@ impl Class {
     const fn new(is_like: fn(&scenario::Model) -> bool, stack: fn(&Parts<'_>) -> Result<Stack, NotCounted>) -> Self {
         Self {
             is_like,
+            has_experts: false,
             has_dropout: false,
             has_lengths: false,
             takes_mask: false,
@@ -215,6 +218,10 @@ impl Class {
             has_cache: false,
             stack,
         }
+    }
+
+    const fn with_experts(self) -> Self {
+        Self { has_experts: true, ..self }
     }
 
     const fn with_dropout(self) -> Self {
@@ -241,9 +248,14 @@ impl Class {
 /// Every class that is played. A model is built like the first that it is like.
 const CLASSES: &[Class] = &[
     Class::new(phi3::is_like, |parts| Ok(phi3::stack(parts))).with_lengths(),
-    Class::new(deepseek::is_like, |parts| Ok(deepseek::stack(parts))),
+    Class::new(deepseek::is_like, |parts| Ok(deepseek::stack(parts))).with_experts(),
     Class::new(cohere::is_like, |parts| Ok(cohere::stack(parts))).with_lengths(),
-    Class::new(llama::is_like, |parts| Ok(llama::stack(parts))).with_lengths().with_mask().with_modules().with_cache(),
+    Class::new(llama::is_like, |parts| Ok(llama::stack(parts)))
+        .with_experts()
+        .with_lengths()
+        .with_mask()
+        .with_modules()
+        .with_cache(),
     Class::new(gpt2::is_like, |parts| Ok(gpt2::stack(parts))).with_dropout(),
     Class::new(gemma::is_like, gemma::stack).with_lengths().with_mask(),
     Class::new(olmo2::is_like, |parts| Ok(olmo2::stack(parts))).with_lengths().with_mask(),
@@ -256,13 +268,14 @@ const CLASSES: &[Class] = &[
     Class::new(phi::is_like, |parts| Ok(phi::stack(parts))).with_dropout().with_lengths().with_mask(),
     Class::new(falcon::is_like, |parts| Ok(falcon::stack(parts))),
     Class::new(mpt::is_like, mpt::stack),
-    Class::new(|_| true, composed::stack).with_dropout().with_lengths().with_mask(),
+    Class::new(|_| true, composed::stack).with_experts().with_dropout().with_lengths().with_mask(),
 ];
 
 /// A decoder, with a head for the next token.
 fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
     let model = parts.model;
-    let class = CLASSES.iter().find(|class| (class.is_like)(model)).ok_or(NotCounted::Layer)?;
+    let is_like = |class: &&Class| (class.has_experts || model.experts.count == 0) && (class.is_like)(model);
+    let class = CLASSES.iter().find(is_like).ok_or(NotCounted::Layer)?;
     if parts.call.has_dropout && !class.has_dropout {
         return Err(NotCounted::Dropout);
     }

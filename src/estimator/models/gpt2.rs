@@ -46,7 +46,7 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
     let (mut block, arguments) = Block::new(&[&[parts.residual()], shared].concat());
     let (x, mask) = (arguments[0], arguments.get(2).copied());
     let h = block.add(Place::AttentionNorm, Operator::LayerNorm { x, width: H });
-    let packed = block.add(Place::QueryKeyValue, conv1d(h, H, H.by(3)));
+    let packed = block.add(Place::QueryKeyValue, conv1d(h, H, (N * D).by(3)));
     let [q, k, v] = block.add_all(Place::QueryKeyValue, Operator::Split { x: packed, parts: 3 });
     let [k, v, q] =
         [(Place::Key, k), (Place::Value, v), (Place::Query, q)].map(|(place, x)| parts.heads(&mut block, place, x));

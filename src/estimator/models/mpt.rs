@@ -48,7 +48,7 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
     let (mut block, arguments) = Block::new(&[&[parts.residual()], shared].concat());
     let (x, mask, bias) = (arguments[0], arguments[1], arguments[2]);
     let h = block.add(Place::AttentionNorm, norm(x));
-    let packed = block.add(Place::QueryKeyValue, linear(h, H, H.by(3)));
+    let packed = block.add(Place::QueryKeyValue, linear(h, H, (N * D).by(3)));
     let [q, k, v] = block.add_all(Place::QueryKeyValue, Operator::Split { x: packed, parts: 3 });
     let [q, k, v] =
         [(Place::Query, q), (Place::Key, k), (Place::Value, v)].map(|(place, x)| parts.heads(&mut block, place, x));

@@ -47,7 +47,7 @@ fn layer(parts: &Parts<'_>, shared: &[Form]) -> Block {
     let (mut block, arguments) = Block::new(&[&[parts.residual()], shared].concat());
     let (x, cos, sin, mask) = (arguments[0], arguments[2], arguments[3], arguments.get(4).copied());
     let h = block.add(Place::AttentionNorm, Operator::LayerNorm { x, width: H });
-    let packed = block.add(Place::QueryKeyValue, with_bias(h, H, H.by(3)));
+    let packed = block.add(Place::QueryKeyValue, with_bias(h, H, (N * D).by(3)));
     let copies_back = parts.model.heads > 1;
     let packed = block.add(Place::QueryKeyValue, Operator::Heads { x: packed, copies_back });
     let [q, k, v] = block.add_all(Place::QueryKeyValue, Operator::Split { x: packed, parts: 3 });
