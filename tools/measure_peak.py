@@ -122,9 +122,9 @@ DEFAULTS = {
     "loaded": False,
     # In elements of which type a 4-bit matrix is packed (`bnb_4bit_quant_storage`); FSDP wants that of all others.
     "storage": "uint8",
-    # What takes the place of the loss of transformers, how many layers are computed again together, whether layers are
-    # Liger's, and whether each weight is updated in the backward pass (tools/recipes.py).
-    "head": "", "every": 0, "liger": False, "in_backward": False, "opt_rank": 0,
+    # What takes the place of the loss of transformers, how many layers are computed again together, which layers alone are (every
+    # k-th, or the first), whether layers are Liger's, and whether each weight is updated in the backward pass (tools/recipes.py).
+    "head": "", "every": 0, "kth": 0, "first": 0, "liger": False, "in_backward": False, "opt_rank": 0,
 }
 # What a GPU that computes nothing is called (tools/nullcuda).
 NOTHING = "computes nothing"
@@ -194,6 +194,10 @@ def question_of(run):
         scenario["layers"] = run["layers"]
     if run["every"]:
         scenario |= {"recompute": "every-k", "every": run["every"]}
+    if run["kth"]:
+        scenario |= {"recompute": "kth-layer", "every": run["kth"]}
+    if run["first"]:
+        scenario |= {"recompute": "block", "recompute_layers": run["first"]}
     if run["liger"]:
         scenario["kernels"] = "fused"
     if run["opt_rank"]:
@@ -312,8 +316,10 @@ def build(run, device):
         quantize(model, run["base"], device, run["storage"])
         if run["loaded"]:
             setattr(model, {"nf4": "is_loaded_in_4bit", "int8": "is_loaded_in_8bit"}[run["base"]], True)
-    if run["ckpt"]:
+    if run["ckpt"] or run["kth"] or run["first"]:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    if run["kth"] or run["first"]:
+        recipes.of_some_layers(model, run["kth"], run["first"])
     if run["liger"]:
         recipes.with_layers(model)
     if run["every"]:
@@ -364,7 +370,7 @@ def with_adapters(model, run):
     targets = "all-linear" if names is None else [
         name for name in names if any(module.endswith(name) for module, _ in model.named_modules())
     ]
-    if run["ckpt"] or run["every"]:
+    if run["ckpt"] or run["every"] or run["kth"] or run["first"]:
         model.enable_input_require_grads()
     if run["unquantized"] == 32:
         # peft.prepare_model_for_kbit_training looks for a mark that loading leaves; this is what it does then.

@@ -9,7 +9,7 @@ import importlib.metadata
 import types
 
 # The scenario's words for what a run does.
-HEADS = ("chunked", "chunked-head", "kernel", "kernel-inplace", "fused")
+HEADS = ("chunked", "chunked-head", "kernel", "kernel-inplace", "fused", "tiled")
 OPTIMIZERS = {
     "lion": ("lion", "foreach"),
     "muon": ("muon", "fused"),
@@ -23,7 +23,7 @@ OPTIMIZERS = {
 }
 # Whose code each of these is.
 PACKAGES = {
-    "chunked": "torchtune", "chunked-head": "torchtitan", "kernel-inplace": "liger-kernel", "fused": "liger-kernel", "liger": "liger-kernel",
+    "chunked": "torchtune", "chunked-head": "torchtitan", "kernel-inplace": "liger-kernel", "fused": "liger-kernel", "tiled": "trl", "liger": "liger-kernel",
     "lion": "lion-pytorch", "adam8bit-paged": "bitsandbytes", "galore": "galore-torch", "galore-8bit": "galore-torch", "apollo": "apollo-torch",
     "adam8bit-torchao": "torchao", "adam4bit": "torchao", "adam-fp8": "torchao",
 }
@@ -46,6 +46,8 @@ def with_head(model, run):
         apply(rope=False, rms_norm=False, fused_linear_cross_entropy=True, model=model, **without(apply))
     elif head in ("kernel", "kernel-inplace"):
         model.loss_function = of_next_tokens(flash if head == "kernel" else liger)
+    elif head == "tiled":
+        model.forward = tiled(model)
     elif head == "chunked":
         model.forward = types.MethodType(chunked, model)
     elif run["logits"] == "kept-fp32":
@@ -109,12 +111,33 @@ def hidden_and_labels(model, input_ids, labels):
     return hidden, torch.nn.functional.pad(labels, (0, 1), value=-100)[..., 1:].contiguous()
 
 
+def tiled(model):
+    """The forward pass with trl's own head. A mask reads as zeros here, so that the places of all tokens are picked in its stead."""
+    import torch
+    from trl.trainer.utils import add_fused_lm_head
+
+    add_fused_lm_head(model)
+    forward, pick = model.forward, torch.Tensor.__getitem__
+
+    def picked(tensor, key):
+        if not isinstance(key, torch.Tensor) or key.dtype != torch.bool:
+            return pick(tensor, key)
+        key.nonzero()
+        return pick(tensor, tuple(torch.empty(2, key.numel(), dtype=torch.long, device=key.device)))
+
+    torch.Tensor.__getitem__ = picked
+    return lambda **named: forward(fused_lm_head=True, **named)
+
+
 def chunked(model, input_ids, labels, **_):
     """torchtune's loss on chunks of logits, which its decoders make one after another (`chunked_output`)."""
+    import transformers.modeling_outputs
+
     hidden, labels = hidden_and_labels(model, input_ids, labels)
     loss = torchtune_loss()
     logits = [model.lm_head(chunk) for chunk in hidden.tensor_split(loss.num_output_chunks, dim=1)]
-    return types.SimpleNamespace(loss=loss(logits, labels))
+    # FSDP looks for tensors in what a module puts out.
+    return transformers.modeling_outputs.CausalLMOutput(loss=loss(logits, labels))
 
 
 def kept_in_fp32(model, input_ids, labels, **_):
@@ -162,6 +185,13 @@ def packages_of(run):
 def version_of(name):
     """The version of a package."""
     return importlib.metadata.version(name)
+
+
+def of_some_layers(model, kth, first):
+    """Checkpoints of every k-th layer alone, counted from 1, or of the first so many."""
+    layers = [module for module in model.modules() if hasattr(module, "gradient_checkpointing") and type(module).__name__.endswith("Layer")]
+    for number, layer in enumerate(layers, 1):
+        layer.gradient_checkpointing = number % kth == 0 if kth else number <= first
 
 
 def in_segments(model, every):

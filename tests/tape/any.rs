@@ -2,8 +2,8 @@
 
 use bmax::tape::{Program, largest_micro_batch};
 use bmax::{
-    Adapter, AttentionKernel, Batching, Engine, Fp8, Kernels, LossHead, Method, Offload, Outside, Precision,
-    Recomputation, RewardModel, Rollout, Scenario, Switch, TaskKind, catalogue,
+    Adapter, AttentionKernel, Batching, Engine, Fp8, LossHead, Method, Offload, Outside, Precision, Recomputation,
+    RewardModel, Rollout, Scenario, Switch, TaskKind, catalogue,
 };
 use proptest::prelude::*;
 
@@ -22,8 +22,10 @@ fn on_one_gpu(mut scenario: Scenario, is_listed: bool) -> Scenario {
     scenario.cluster = plain.cluster;
     (scenario.cluster.gpus, scenario.cluster.engine) = (1, Engine::Torch);
     let recipe = &mut scenario.recipe;
-    (recipe.offload, recipe.fp8, recipe.kernels) = (Offload::None, Fp8::Off, Kernels::Eager);
-    (recipe.loss, recipe.dropout) = (LossHead::Plain, plain.recipe.dropout);
+    (recipe.offload, recipe.fp8, recipe.dropout) = (Offload::None, Fp8::Off, plain.recipe.dropout);
+    if !(recipe.loss.is_of_a_library() || recipe.loss == LossHead::Tiled) {
+        recipe.loss = LossHead::Plain;
+    }
     if is_listed {
         // The classes of the list, with sizes of their own.
         let (layers, vocabulary) = (scenario.model.layers, scenario.model.vocabulary);

@@ -207,6 +207,11 @@ impl LossHead {
         matches!(self, Self::Chunked | Self::ChunkedHead | Self::Kernel | Self::KernelInPlace | Self::Fused)
     }
 
+    /// Whether it takes hidden states in as many rows as a number of tokens asks for.
+    pub const fn is_in_rows(self) -> bool {
+        matches!(self, Self::Fused | Self::Tiled)
+    }
+
     /// Whether all logits of a micro-batch are there at once.
     pub const fn makes_all_logits(self) -> bool {
         !matches!(self, Self::Fused | Self::ChunkedHead | Self::Tiled | Self::Classifier)

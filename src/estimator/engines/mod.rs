@@ -64,7 +64,8 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let Scenario { recipe, cluster, .. } = scenario;
     let is_adapted = recipe.adapter != Adapter::None && recipe.targets == AdapterTargets::All;
     use crate::estimator::choice::Optimizer as Chosen;
-    let is_whole = matches!(recipe.optimizer, Chosen::AdamW | Chosen::Sgd | Chosen::Momentum);
+    // Stacks have the same state as other weights, element by element.
+    let is_by_element = !matches!(recipe.optimizer, Chosen::Muon | Chosen::Adafactor | Chosen::AdafactorTorch);
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
     let is_deepspeed = cluster.engine == Engine::DeepSpeed;
     let is_titan = cluster.engine == Engine::Torchtitan;
@@ -75,15 +76,27 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let is_task = scenario.task.kind != TaskKind::Train;
     let is_encoder = !is_task && matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
     let is_alone = cluster.gpus == 1 && !is_deepspeed;
-    let is_loss = is_task || is_encoder || recipe.loss == LossHead::Plain || is_alone && recipe.loss.is_of_a_library();
+    // torchtitan and PyTorch's pipelines have losses and layers of their own.
+    let is_of_transformers = !is_titan && cluster.pipeline_parallel == 1;
+    let is_library_loss = match recipe.loss {
+        // It runs backward within the forward pass, which engines that follow the backward pass do not expect.
+        LossHead::ChunkedHead => is_alone,
+        // Weights that an engine has in parts are gathered once more for it.
+        LossHead::Tiled => is_of_transformers && (is_alone || cluster.zero < ZeroStage::Stage3),
+        LossHead::Fused | LossHead::Chunked if is_deepspeed => cluster.zero < ZeroStage::Stage3,
+        _ => is_of_transformers && recipe.loss.is_of_a_library(),
+    };
+    let is_loss = is_task || is_encoder || recipe.loss == LossHead::Plain || is_library_loss;
     let is_recomputation = match recipe.recomputation {
         Recomputation::None | Recomputation::Full => true,
-        Recomputation::KthLayer => !is_task && is_alone || is_titan,
+        Recomputation::KthLayer => !is_task && is_of_transformers || is_titan,
         // Fused attention has no scores to keep, and computes them again by itself.
-        Recomputation::Selective => !is_task && is_alone && recipe.attention == AttentionKernel::Flash,
-        Recomputation::Block | Recomputation::EveryK => !is_task && is_alone,
+        Recomputation::Selective => recipe.attention == AttentionKernel::Flash,
+        Recomputation::Block | Recomputation::EveryK => !is_task && is_of_transformers,
         Recomputation::Operators => is_titan,
     };
+    let has_lengths = is_of_transformers && (is_alone || !is_task);
+    let has_kernels = !is_task && !is_encoder && is_of_transformers;
     let keeps_wide_logits = !is_task && !is_encoder && recipe.logits == Logits::KeptFull;
     // torchtitan's loss hands the head a gradient for each chunk.
     let adds_up = recipe.micro_batches > 1 || is_task || !is_alone || recipe.loss == LossHead::ChunkedHead;
@@ -100,20 +113,20 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
             NotCounted::Optimizer,
         ),
         (cluster.engine != Engine::Torch && !is_deepspeed && !is_titan, NotCounted::Engine),
-        (!is_alone && scenario.batching() != Batching::Equal, NotCounted::Lengths),
+        (!has_lengths && scenario.batching() != Batching::Equal, NotCounted::Lengths),
         (is_task && matches!(scenario.batching(), Batching::Flattened | Batching::Packed), NotCounted::Lengths),
         (scenario.outside.is_on() && !tasks::is_evaluated(scenario), NotCounted::Outside),
         (recipe.offload != Offload::None, NotCounted::Offload),
         (!precision, NotCounted::Precision),
         (recipe.gradients != GradientType::Half && !is_deepspeed, NotCounted::GradientType),
         (recipe.fp8 != Fp8::Off, NotCounted::Fp8),
-        (recipe.kernels != Kernels::Eager, NotCounted::Kernels),
+        (recipe.kernels != Kernels::Eager && !has_kernels, NotCounted::Kernels),
         (!is_recomputation, NotCounted::Recomputation),
         (!is_loss || keeps_wide_logits && !is_alone, NotCounted::Loss),
         (is_encoder && recipe.adapter != Adapter::None, NotCounted::AdaptersOfEncoders),
         (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),
         (recipe.step == StepKernel::InBackward && adds_up, NotCounted::UpdateInBackward),
-        (scenario.model.experts.count > 0 && !is_whole, NotCounted::OptimizerOfExperts),
+        (scenario.model.experts.count > 0 && !is_by_element, NotCounted::OptimizerOfExperts),
         (adapts_experts && recipe.adapter_dropout.is_on(), NotCounted::AdaptedExperts),
     ];
     refused.into_iter().find(|(is_refused, _)| *is_refused).map(|(_, reason)| reason)

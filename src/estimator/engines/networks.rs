@@ -38,6 +38,7 @@ impl Networks<'_> {
             dtype,
             is_widened: recipe.adapter == Adapter::Qlora && dtype == DType::Single,
             attention: recipe.attention,
+            kernels: recipe.kernels,
             logits: recipe.logits,
             // Trainers of tasks take their own.
             loss: if task.kind == TaskKind::Train { recipe.loss } else { LossHead::Plain },

@@ -47,7 +47,7 @@ fn layer(parts: &Parts<'_>) -> Block {
     let (a, weights) = parts.attention(&mut block, [turned_q, turned_k, v], mask, parts.head_layout(false));
     let o = block.add(Place::AttentionOutput, linear(a, N * D, H));
     block.named(&[turned_q, turned_k, v]);
-    let down = llama::gated(&mut block, h, F, |x| Operator::Silu { x });
+    let down = llama::gated(parts, &mut block, h, F, |x| Operator::Silu { x });
     let sum = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
     let out = block.add(Place::MlpAdd, Operator::Add { x: sum, y: down });
     block.named(&[h, o, down]);

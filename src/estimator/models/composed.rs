@@ -2,7 +2,7 @@
 
 use super::decoder::{Collation, Parts, Stack, layer_norm, tokens};
 use super::neox::{self, Turned};
-use super::{Block, NotCounted, Run, experts, llama};
+use super::{Block, NotCounted, Run, experts, liger, llama};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm};
 use crate::estimator::operators::{Form, Operator, Place, Product, Routing, Value, Weighting};
 use crate::estimator::scenario::Model;
@@ -137,8 +137,12 @@ fn attention(
     let (q, k, mask) = match model.position {
         Position::Rotary => {
             let [cos, sin] = [shared[1], shared[2]];
-            let [q, k] = [(Place::QueryRotary, q), (Place::KeyRotary, k)]
-                .map(|(place, x)| block.add(place, Operator::Rotary { x, cos, sin }));
+            let [q, k] = if parts.has_liger() {
+                liger::turned(parts, block, [q, k], [cos, sin], model.packing != Packing::Separate)
+            } else {
+                [(Place::QueryRotary, q), (Place::KeyRotary, k)]
+                    .map(|(place, x)| block.add(place, Operator::Rotary { x, cos, sin }))
+            };
             (q, k, shared.get(3))
         }
         Position::PartialRotary => {
@@ -183,8 +187,17 @@ fn mlp(parts: &Parts<'_>, block: &mut Block, h: Value, width: Shape) -> Value {
         (true, Packing::PackedGate) => {
             let both = block.add(Place::Gate, linear(h, H, width.by(2)));
             let [gate, up] = block.add_all(Place::Gate, Operator::Split { x: both, parts: 2 });
-            let active = block.add(Place::Activation, activation(gate));
-            block.add(Place::Product, Operator::Multiply { x: up, y: active })
+            if parts.has_liger() {
+                block.add(Place::Product, Operator::LigerProduct { x: gate, y: up, is_copied: true })
+            } else {
+                let active = block.add(Place::Activation, activation(gate));
+                block.add(Place::Product, Operator::Multiply { x: up, y: active })
+            }
+        }
+        (true, _) if parts.has_liger() => {
+            let gate = block.add(Place::Gate, linear(h, H, width));
+            let up = block.add(Place::Up, linear(h, H, width));
+            block.add(Place::Product, Operator::LigerProduct { x: gate, y: up, is_copied: false })
         }
         (true, _) => {
             let gate = block.add(Place::Gate, linear(h, H, width));

@@ -1,12 +1,13 @@
 //! Decoders: which class of transformers a model is built like, and what all of them have in common.
 
+use super::liger::Patch;
 use super::{
     Block, Cut, Model, NotCounted, Run, bert, cohere, composed, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox,
     olmo, olmo2, opt, phi, phi3, stablelm, starcoder2, titan,
 };
-use crate::estimator::choice::{AttentionKernel, Logits, LossHead, Softmax};
+use crate::estimator::choice::{AttentionKernel, Kernels, Logits, LossHead, Softmax};
 use crate::estimator::operators::{
-    Form, HeadLayout, HeadWidths, Loss, Masking, Operator, Part, Place, Product, Size, Tensor, Value,
+    Form, HeadLayout, HeadWidths, Loss, Masking, Operator, Part, Place, Product, Size, Tensor, Tiles, Value,
 };
 use crate::estimator::scenario::{self, Latent};
 use crate::estimator::units::{B, D, DType, EDGES, H, S, Shape, T, V, Width, Widths};
@@ -82,6 +83,8 @@ pub struct Call {
     pub has_dropout: bool,
     /// Whether the training loop holds on to the logits.
     pub logits: Logits,
+    /// Whether layers run kernels of Liger.
+    pub kernels: Kernels,
     /// The loss.
     pub loss: LossHead,
     /// Where the network ends.
@@ -202,6 +205,8 @@ struct Class {
     has_modules: bool,
     /// Whether it is played with a cache of keys and values.
     has_cache: bool,
+    /// Liger's patch for it, where it has one.
+    patch: Option<Patch>,
     /// Its layers, with what comes before them.
     stack: fn(&Parts<'_>) -> Result<Stack, NotCounted>,
 }
@@ -216,6 +221,7 @@ impl Class {
             takes_mask: false,
             has_modules: false,
             has_cache: false,
+            patch: None,
             stack,
         }
     }
@@ -243,11 +249,15 @@ impl Class {
     const fn with_cache(self) -> Self {
         Self { has_cache: true, ..self }
     }
+
+    const fn with_patch(self, patch: Patch) -> Self {
+        Self { patch: Some(patch), ..self }
+    }
 }
 
 /// Every class that is played. A model is built like the first that it is like.
 const CLASSES: &[Class] = &[
-    Class::new(phi3::is_like, |parts| Ok(phi3::stack(parts))).with_lengths(),
+    Class::new(phi3::is_like, |parts| Ok(phi3::stack(parts))).with_lengths().with_patch(Patch::PLAIN),
     Class::new(deepseek::is_like, |parts| Ok(deepseek::stack(parts))).with_experts(),
     Class::new(cohere::is_like, |parts| Ok(cohere::stack(parts))).with_lengths(),
     Class::new(llama::is_like, |parts| Ok(llama::stack(parts)))
@@ -255,10 +265,11 @@ const CLASSES: &[Class] = &[
         .with_lengths()
         .with_mask()
         .with_modules()
-        .with_cache(),
+        .with_cache()
+        .with_patch(Patch::PLAIN),
     Class::new(gpt2::is_like, |parts| Ok(gpt2::stack(parts))).with_dropout(),
-    Class::new(gemma::is_like, gemma::stack).with_lengths().with_mask(),
-    Class::new(olmo2::is_like, |parts| Ok(olmo2::stack(parts))).with_lengths().with_mask(),
+    Class::new(gemma::is_like, gemma::stack).with_lengths().with_mask().with_patch(Patch::GEMMA),
+    Class::new(olmo2::is_like, |parts| Ok(olmo2::stack(parts))).with_lengths().with_mask().with_patch(Patch::OLMO2),
     Class::new(olmo::is_like, |parts| Ok(olmo::stack(parts))).with_lengths().with_mask(),
     Class::new(starcoder2::is_like, |parts| Ok(starcoder2::stack(parts))).with_lengths().with_mask(),
     Class::new(stablelm::is_like, |parts| Ok(stablelm::stack(parts))).with_lengths(),
@@ -268,7 +279,12 @@ const CLASSES: &[Class] = &[
     Class::new(phi::is_like, |parts| Ok(phi::stack(parts))).with_dropout().with_lengths().with_mask(),
     Class::new(falcon::is_like, |parts| Ok(falcon::stack(parts))),
     Class::new(mpt::is_like, mpt::stack),
-    Class::new(|_| true, composed::stack).with_experts().with_dropout().with_lengths().with_mask(),
+    Class::new(|_| true, composed::stack)
+        .with_experts()
+        .with_dropout()
+        .with_lengths()
+        .with_mask()
+        .with_patch(Patch::GEMMA),
 ];
 
 /// A decoder, with a head for the next token.
@@ -276,6 +292,13 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
     let model = parts.model;
     let is_like = |class: &&Class| (class.has_experts || model.experts.count == 0) && (class.is_like)(model);
     let class = CLASSES.iter().find(is_like).ok_or(NotCounted::Layer)?;
+    // A class that Liger has no patch for runs as it is.
+    let patch = class.patch.filter(|_| parts.call.kernels == Kernels::Fused);
+    let kernels = if patch.is_some() { Kernels::Fused } else { Kernels::Eager };
+    let parts = &Parts { model, call: Call { kernels, ..parts.call } };
+    if patch.is_some() && model.experts.count > 0 {
+        return Err(NotCounted::Kernels);
+    }
     if parts.call.has_dropout && !class.has_dropout {
         return Err(NotCounted::Dropout);
     }
@@ -294,10 +317,16 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
     let stack = (class.stack)(parts)?;
     let is_plain_head = stack.head == Product::Linear && !stack.scales_logits && !model.soft_cap.is_on();
     let is_own_loss = parts.call.loss == LossHead::Plain && parts.call.logits != Logits::KeptFull;
-    if !is_own_loss && (!is_plain_head || parts.call.collation != Collation::Equal) {
+    let is_played = match parts.call.loss {
+        // Caps and scales are within its kernel.
+        LossHead::Tiled => stack.head == Product::Linear,
+        LossHead::Fused | LossHead::KernelInPlace => is_plain_head,
+        _ => is_plain_head && parts.call.collation == Collation::Equal,
+    };
+    if !is_own_loss && !is_played {
         return Err(NotCounted::Loss);
     }
-    Ok(Model {
+    let mut decoder = Model {
         widths: parts.widths(stack.rotated),
         dtype: parts.call.dtype,
         shared: stack.shared.len(),
@@ -319,7 +348,9 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
             LossHead::KernelInPlace if !parts.call.has_autocast => parts.call.dtype,
             _ => DType::Single,
         },
-    })
+    };
+    patch.into_iter().for_each(|patch| patch.replace_norms(parts, &mut decoder));
+    Ok(decoder)
 }
 
 /// What of a model no decoder here has, the first thing that is.
@@ -377,6 +408,11 @@ impl Parts<'_> {
         self.call.attention == AttentionKernel::Eager
     }
 
+    /// Whether layers run kernels of Liger.
+    pub fn has_liger(&self) -> bool {
+        self.call.kernels == Kernels::Fused
+    }
+
     /// Whether some layers attend to a window of tokens, as those of Gemma 2 and 3 do.
     pub fn has_windows(&self) -> bool {
         gemma::is_like(self.model) && self.model.norms == 4
@@ -417,7 +453,7 @@ impl Parts<'_> {
             (Width::RotaryDim, model.latent.rope_dim),
         ];
         let named = named.map(|(width, value)| (width, u64::from(value.max(1))));
-        let widths = Widths::new(u64::from(self.call.sequence), &named).with(Width::Chunk, self.fused_chunks().0);
+        let widths = Widths::new(u64::from(self.call.sequence), &named).with(Width::Chunk, self.rows_of_chunk());
         match self.call.collation {
             Collation::Flattened(documents) => widths.flattened(u64::from(documents)),
             _ => widths,
@@ -508,6 +544,11 @@ impl Parts<'_> {
         if end == End::LogitsOfCompletion {
             logits = block.add(Place::Logits, Operator::LastTokens { x, is_copied: self.copies_last_tokens() });
         }
+        if self.call.loss == LossHead::Tiled && end == End::Loss {
+            let tiles = self.tiles();
+            let [loss, log_probs] = block.add_all(Place::Loss, Operator::TiledLoss { x, tiles });
+            return Ok(block.giving(&[loss, log_probs]));
+        }
         if let Some(loss) = self.loss_of_hidden().filter(|_| end == End::Loss) {
             let loss = block.add(Place::Loss, Operator::Loss { x, loss });
             return Ok(block.giving(&[loss]));
@@ -554,7 +595,7 @@ impl Parts<'_> {
     /// A loss of another library that is given logits.
     fn loss_of_logits(&self) -> Option<Loss> {
         match self.call.loss {
-            LossHead::Kernel => Some(Loss::BesideLogits),
+            LossHead::Kernel => Some(Loss::BesideLogits { is_copied: self.call.has_several_sequences }),
             LossHead::KernelInPlace => Some(Loss::InPlace),
             _ => None,
         }
@@ -579,6 +620,25 @@ impl Parts<'_> {
         let parts = self.model.vocabulary.div_ceil(self.model.hidden.max(1)).max(1);
         let chunk = rows.div_ceil(u64::from(parts)).checked_next_power_of_two().unwrap_or(rows).min(rows);
         (chunk, u32::try_from(rows.div_ceil(chunk)).unwrap_or(u32::MAX))
+    }
+
+    /// The tiles of trl's head, where all tokens have a label but the first of each sequence.
+    fn tiles(&self) -> Tiles {
+        let [batch, labels] =
+            [self.call.batch, self.call.sequence.saturating_sub(1)].map(|count| u64::from(count.max(1)));
+        Tiles {
+            tokens: batch.saturating_mul(labels),
+            words: u64::from(self.model.vocabulary),
+            hidden: u64::from(self.model.hidden),
+        }
+    }
+
+    /// Rows of a chunk of a loss that is given the hidden state.
+    fn rows_of_chunk(&self) -> u64 {
+        match self.call.loss {
+            LossHead::Tiled => Tiles::rows(self.tiles().tokens),
+            _ => self.fused_chunks().0,
+        }
     }
 
     /// Whether the last tokens of several sequences are brought side by side for the head's product, which a cast does, too.

@@ -52,7 +52,8 @@ fn layer(parts: &Parts<'_>, shared: &[Form], is_sparse: bool) -> Block {
     let (o, weights) = attention(parts, &mut block, h, table, mask);
     let x = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
     let h = block.add(Place::MlpNorm, norm(x, H));
-    let out = if is_sparse { sparse(&mut block, h) } else { gated(&mut block, h, F, |x| Operator::Silu { x }) };
+    let out =
+        if is_sparse { sparse(parts, &mut block, h) } else { gated(parts, &mut block, h, F, |x| Operator::Silu { x }) };
     block.named(&[h]);
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: out });
     // `hidden_states, _ = self.self_attn(…)` keeps the weights until the end of the layer.
@@ -97,9 +98,9 @@ fn attention(
 }
 
 /// `DeepseekV2Moe.forward`.
-fn sparse(block: &mut Block, h: Value) -> Value {
+fn sparse(parts: &Parts<'_>, block: &mut Block, h: Value) -> Value {
     let (routed, kept) = experts::routed(block, h, Routing::Wide);
-    let shared = gated(block, h, FS, |x| Operator::Silu { x });
+    let shared = gated(parts, block, h, FS, |x| Operator::Silu { x });
     let sum = block.add(Place::SharedAdd, Operator::Add { x: routed, y: shared });
     block.named(&kept);
     sum

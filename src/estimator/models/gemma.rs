@@ -123,7 +123,7 @@ fn layer(parts: &Parts<'_>, is_far: bool) -> Block {
     let o = after(&mut block, Place::AttentionPostNorm, o);
     let x = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
     let h = block.add(Place::MlpNorm, norm(x, H));
-    let down = gated(&mut block, h, F, |x| Operator::Gelu { x });
+    let down = gated(parts, &mut block, h, F, |x| Operator::Gelu { x });
     let down = after(&mut block, Place::MlpPostNorm, down);
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     block.named(weights.as_slice());

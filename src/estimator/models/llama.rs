@@ -2,7 +2,7 @@
 //! of Qwen 3 (models/qwen2, models/qwen3), and what other families have in common with it.
 
 use super::decoder::{Collation, Parts, Stack, linear, tokens};
-use super::{Block, experts, gemma, starcoder2};
+use super::{Block, experts, gemma, liger, starcoder2};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, Operator, Place, Product, Value, Weighting};
 use crate::estimator::scenario::Model;
@@ -125,7 +125,7 @@ fn layer(parts: &Parts<'_>) -> Block {
     let down = if is_sparse {
         experts::sparse(parts.model, &mut block, h)
     } else {
-        gated(&mut block, h, F, |x| Operator::Silu { x })
+        gated(parts, &mut block, h, F, |x| Operator::Silu { x })
     };
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     // `hidden_states, _ = self.self_attn(…)` keeps the weights until the end of the layer.
@@ -199,9 +199,13 @@ pub fn attended(
 ) -> (Value, Option<Value>) {
     let (cos, sin) = (shared[1], shared[2]);
     let mask = shared.get(3).copied().filter(|_| !parts.has_cache());
-    let mut turned_q = block.add(Place::QueryRotary, Operator::Rotary { x: q, cos, sin });
-    let mut turned_k = block.add(Place::KeyRotary, Operator::Rotary { x: k, cos, sin });
-    if casts_back {
+    let [mut turned_q, mut turned_k] = if parts.has_liger() {
+        liger::turned(parts, block, [q, k], [cos, sin], false)
+    } else {
+        [(Place::QueryRotary, q), (Place::KeyRotary, k)]
+            .map(|(place, x)| block.add(place, Operator::Rotary { x, cos, sin }))
+    };
+    if casts_back && !parts.has_liger() {
         let wide = [turned_q, turned_k];
         turned_q = block.add(Place::QueryRotary, Operator::CastLike { x: turned_q, like: q });
         turned_k = block.add(Place::KeyRotary, Operator::CastLike { x: turned_k, like: k });
@@ -235,7 +239,10 @@ pub fn heads(parts: &Parts<'_>, block: &mut Block, place: Place, x: Value) -> Va
     let count = if place == Place::Query { parts.model.heads } else { parts.model.kv_heads };
     // A mask of padding has values repeated for each head of queries.
     let is_repeated = parts.call.collation == Collation::Padded && parts.model.kv_heads != parts.model.heads;
-    let copies_back = count > 1 && (place != Place::Value || parts.is_eager() || is_repeated);
+    // Liger's rotation brings those of queries and keys into the order of tokens; the norms of Gemma 3 take it back.
+    let is_turned_back = parts.has_liger() && place != Place::Value && !gemma::is_third(parts.model);
+    let is_by_head = place != Place::Value || parts.is_eager() || is_repeated;
+    let copies_back = count > 1 && !is_turned_back && is_by_head;
     block.add(place, Operator::Heads { x, copies_back })
 }
 
@@ -252,12 +259,17 @@ pub fn norm(x: Value, width: Shape) -> Operator {
 }
 
 /// `LlamaMLP.forward` of a width, with an activation function.
-pub fn gated(block: &mut Block, h: Value, width: Shape, activation: fn(Value) -> Operator) -> Value {
+pub fn gated(parts: &Parts<'_>, block: &mut Block, h: Value, width: Shape, activation: fn(Value) -> Operator) -> Value {
     let first = block.applications.len();
     let gate = block.add(Place::Gate, linear(h, H, width));
-    let gate = block.add(Place::Activation, activation(gate));
-    let up = block.add(Place::Up, linear(h, H, width));
-    let product = block.add(Place::Product, Operator::Multiply { x: gate, y: up });
+    let product = if parts.has_liger() {
+        let up = block.add(Place::Up, linear(h, H, width));
+        block.add(Place::Product, Operator::LigerProduct { x: gate, y: up, is_copied: false })
+    } else {
+        let gate = block.add(Place::Activation, activation(gate));
+        let up = block.add(Place::Up, linear(h, H, width));
+        block.add(Place::Product, Operator::Multiply { x: gate, y: up })
+    };
     let down = block.add(Place::Down, linear(product, width, H));
     block.named(&[h]);
     block.module(first, Some(h), down);

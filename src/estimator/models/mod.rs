@@ -11,6 +11,7 @@ mod falcon;
 mod gemma;
 mod gpt2;
 mod gptj;
+mod liger;
 mod llama;
 mod mpt;
 mod neox;

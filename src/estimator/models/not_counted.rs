@@ -38,7 +38,8 @@ reasons! {
     /// Generation with other layers.
     Generation = "generation is played with layers like those of Llama, fused attention and no experts";
     /// Lengths that vary.
-    Lengths = "sequences of several lengths are played on one GPU, in decoders like Llama and Phi, alone yet";
+    Lengths = "sequences of several lengths are played in decoders like Llama and Phi, by PyTorch’s own engine and DeepSpeed’s, alone \
+        yet";
     /// What stands outside the step.
     Outside = "of what stands outside the step, only evaluation on one GPU behind training on equal sequences is played yet, \
         without accumulation and without generation";
@@ -51,13 +52,14 @@ reasons! {
     /// fp8.
     Fp8 = "products in fp8 are not played yet";
     /// Fused kernels.
-    Kernels = "fused kernels are not played yet";
+    Kernels = "of fused kernels, Liger’s are played in training of decoders without experts by PyTorch’s own engine and DeepSpeed’s alone \
+        yet";
     /// Recomputation of parts.
-    Recomputation = "only no recomputation and that of whole layers is played yet; of some layers or in segments, in training on \
-        one GPU or under torchtitan, and of operators under torchtitan";
+    Recomputation = "only no recomputation and that of whole layers is played yet; of some layers or in segments, in training by \
+        PyTorch’s own engine or DeepSpeed’s, and of some layers and of operators under torchtitan";
     /// Another loss.
-    Loss = "only the plain cross-entropy, masked words and classes of BERT, and on one GPU the losses of Liger, flash-attention, \
-        torchtune and torchtitan without soft caps are played yet";
+    Loss = "only the plain cross-entropy, masked words and classes of BERT, the losses of Liger, flash-attention and torchtune \
+        without soft caps, trl’s where no weights are divided, and torchtitan’s on one GPU are played yet";
     /// Another optimizer.
     Optimizer = "of optimizers, GaLore, APOLLO, Shampoo, SOAP and torchao’s are not played yet, nor Muon beside AdamW that \
         is not fused";
@@ -70,7 +72,7 @@ reasons! {
     /// Mixtures of experts of other kinds.
     Experts = "experts with biases or without a gate, or of which a token visits one, are not played yet";
     /// Optimizers that have another state for stacked weights.
-    OptimizerOfExperts = "only AdamW and SGD are played with experts yet";
+    OptimizerOfExperts = "Adafactor and Muon are not played with experts yet";
     /// Adapters on stacked weights.
     AdaptedExperts = "adapters on experts are not played with dropout, which peft refuses";
     /// Multi-head latent attention.

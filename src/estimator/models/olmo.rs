@@ -34,7 +34,7 @@ fn layer(parts: &Parts<'_>) -> Block {
     let (o, weights) = attention(parts, &mut block, h, &arguments[1..]);
     let x = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
     let h = block.add(Place::MlpNorm, norm(x));
-    let down = gated(&mut block, h, F, |x| Operator::Silu { x });
+    let down = gated(parts, &mut block, h, F, |x| Operator::Silu { x });
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     block.named(weights.as_slice());
     block.giving(&[out]).declaring(&DECLARED)

@@ -33,7 +33,7 @@ fn layer(parts: &Parts<'_>) -> Block {
     let (o, weights) = attention(parts, &mut block, x, &arguments[1..]);
     let o = block.add(Place::AttentionPostNorm, norm(o, H));
     let x = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
-    let down = gated(&mut block, x, F, |x| Operator::Silu { x });
+    let down = gated(parts, &mut block, x, F, |x| Operator::Silu { x });
     let down = block.add(Place::MlpPostNorm, norm(down, H));
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     block.named(weights.as_slice());

@@ -44,7 +44,7 @@ fn layer(parts: &Parts<'_>) -> Block {
     block.named(&whole);
     let x = block.add(Place::AttentionAdd, Operator::Add { x, y: o });
     let next = block.add(Place::MlpNorm, Operator::LayerNorm { x, width: H });
-    let down = llama::gated(&mut block, next, F, |x| Operator::Silu { x });
+    let down = llama::gated(parts, &mut block, next, F, |x| Operator::Silu { x });
     let out = block.add(Place::MlpAdd, Operator::Add { x, y: down });
     block.named(&[h, o, down]);
     block.named(weights.as_slice());

@@ -173,6 +173,8 @@ pub struct Kernel {
     pub is_cached: bool,
     /// Whether derivation starts from the output.
     pub is_leaf: bool,
+    /// Whether each of its results is the operand at its place, changed in place, whose gradient is that of the result.
+    pub changes_each: bool,
     /// Whether its readers have a part of the output each, whose gradients are kept apart until all are there.
     pub is_taken_apart: bool,
     /// Whether the output is a gradient of the weight that it is given: it is added to what the weight has of them.

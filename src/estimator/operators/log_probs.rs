@@ -138,7 +138,8 @@ pub fn sum_of_masked_rows(k: &mut Lowering<'_>, x: Slot, mask: Slot, rows: Shape
 /// (aten/src/ATen/native/cuda/Nonzero.cu). What CUB takes was recorded for some thousand flags.
 pub fn masked_places(k: &mut Lowering<'_>, flags: Slot, rows: Shape) -> Slot {
     let count = Form::new(DType::Int, Shape::ONE);
-    let count = k.kernel(Part::Counted, count, &[flags.into()]).brief(Size::Bytes(1)).put();
+    let all = Size::CountOfFlags { flags: k.form(flags).shape };
+    let count = k.kernel(Part::Counted, count, &[flags.into()]).brief(all).put();
     let places = k.kernel(Part::Order, Form::new(DType::Long, rows.by(2)), &[flags.into(), count.into()]);
     places.brief(Size::Bytes(1023)).put()
 }

@@ -18,7 +18,10 @@ const CHUNKS: u32 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// flash-attention takes logits and makes their gradient beside them.
-    BesideLogits,
+    BesideLogits {
+        /// Whether labels are a copy; those of one sequence begin within 16 bytes, and are padded once more.
+        is_copied: bool,
+    },
     /// Liger takes logits and writes their gradient over them.
     InPlace,
     /// transformers before version 4.46 takes logits that stay, and shifts them.
@@ -47,7 +50,7 @@ impl Loss {
     /// Where its rule comes from.
     pub const fn source(self) -> &'static str {
         match self {
-            Self::BesideLogits => "flash-attention 2.8, flash_attn/ops/triton/cross_entropy.py",
+            Self::BesideLogits { .. } => "flash-attention 2.8, flash_attn/ops/triton/cross_entropy.py",
             Self::Shifted { .. } => "transformers 4.45.2, modeling_llama.py LlamaForCausalLM.forward",
             Self::InPlace => "Liger 0.8.5, ops/cross_entropy.py",
             Self::Fused { .. } => "Liger 0.8.5, ops/fused_linear_cross_entropy.py",
@@ -59,7 +62,7 @@ impl Loss {
     /// Adds its kernels.
     pub fn lower(self, k: &mut Lowering<'_>, x: Slot) -> Slot {
         match self {
-            Self::BesideLogits => beside_logits(k, x),
+            Self::BesideLogits { is_copied } => beside_logits(k, x, is_copied),
             Self::Shifted { is_copied } => shifted(k, x, is_copied),
             Self::InPlace => in_place(k, x),
             Self::Fused { chunks } => fused(k, x, chunks),
@@ -114,8 +117,16 @@ fn shifted(k: &mut Lowering<'_>, logits: Slot, is_copied: bool) -> Slot {
 /// flash-attention's `CrossEntropyLoss` with `inplace_backward=False` (flash_attn/ops/triton/cross_entropy.py and
 /// flash_attn/losses/cross_entropy.py, 2.8): its backward pass makes gradients beside the logits, and a gradient of zeros for its
 /// second result.
-fn beside_logits(k: &mut Lowering<'_>, logits: Slot) -> Slot {
-    let labels = next_labels(k, true);
+fn beside_logits(k: &mut Lowering<'_>, logits: Slot, is_copied: bool) -> Slot {
+    let given = next_labels(k, true);
+    let labels = if is_copied {
+        given
+    } else {
+        // `F.pad(labels, (0, 1))[..., :-1]`.
+        k.hold(given);
+        let padded = k.kernel(Part::PaddedLabels, k.form(given), &[given.into()]);
+        padded.sized(Part::PaddedLabels, Size::ShiftedLabels).put()
+    };
     let rows = of_tokens(DType::Single);
     let losses = k.constant(Part::Result, rows, &[]);
     let sums = k.constant(Part::LogSumExp, rows, &[]);

@@ -334,6 +334,7 @@ impl<'r> Lowering<'r> {
             results: 1,
             is_cached: false,
             is_leaf: false,
+            changes_each: false,
             is_taken_apart: false,
             is_gradient: false,
             is_saved: false,
@@ -470,6 +471,12 @@ impl Call<'_, '_> {
     /// Makes the output a gradient of the weight that the kernel is given.
     pub fn granted(mut self) -> Self {
         self.kernel.is_gradient = true;
+        self
+    }
+
+    /// Puts out each operand of the results' places, changed in place.
+    pub fn changing_each(mut self) -> Self {
+        self.kernel.changes_each = true;
         self
     }
 

@@ -11,6 +11,7 @@ mod embedding;
 mod experts;
 mod kernel;
 mod latent;
+mod liger;
 mod linear;
 mod log_probs;
 mod loss;
@@ -24,6 +25,7 @@ mod scores;
 mod sequence_parallel;
 mod size;
 mod tensor;
+mod tiled;
 mod vocabulary_parallel;
 
 pub use application::Application;
@@ -33,12 +35,14 @@ pub use kernel::{
     ASIDES, Added, Aside, Checkpoint, Conversion, Crossing, Effect, Kernel, Module, ModuleKind, NOTHING, OPERANDS,
     OUTPUT, Operand, Program, Reads, Slot, Weight,
 };
+pub use liger::{Copies, Handling};
 pub use linear::{Adapter, Product};
 pub use loss_heads::Loss;
 pub use lowering::{Lowering, Types};
 pub use norm::Weighting;
 pub use size::{CUBLAS, CUBLASLT, FOREACH_CHUNK, Held, PROCESSORS, Size, reduction_of_all, resident_blocks};
 pub use tensor::{Form, Kind, Owner, Part, Place, Registry, Stream, Tensor, TensorId};
+pub use tiled::Tiles;
 
 use crate::estimator::units::{DType, Shape};
 
@@ -222,6 +226,8 @@ pub enum Operator {
     JensenShannon { student: Value, teacher: Value, labels: Value, items: Value, rows: Shape, width: Shape },
     /// How many flags are set.
     TotalOfFlags { x: Value },
+    /// trl's head: the loss and the log-probabilities beside it, two results.
+    TiledLoss { x: Value, tiles: Tiles },
     /// A part of a tensor as a view, without a gradient.
     Part { x: Value, form: Form },
     /// The sum of the means of the rows of a tensor that a mask does not hide, without a gradient.
@@ -245,6 +251,12 @@ pub enum Operator {
     CrossEntropy { logits: Value, labels: Value, is_shifted: bool },
     /// The same of logits of which the device has some `columns`.
     CrossEntropyOfParts { logits: Value, labels: Value, columns: Shape },
+    /// Liger's root-mean-square norm.
+    LigerRmsNorm { x: Value, width: Shape, handling: Handling },
+    /// Queries and keys rotated by Liger; two results.
+    LigerRotary { q: Value, k: Value, cos: Value, sin: Value, copies: Copies },
+    /// Liger's product of an activation and a value; `is_copied` where both are parts of one tensor.
+    LigerProduct { x: Value, y: Value, is_copied: bool },
     /// Another loss, of logits or of the hidden state behind the last norm.
     Loss { x: Value, loss: Loss },
 }
@@ -300,6 +312,7 @@ impl Operator {
             Self::Embedding { .. }
                 | Self::RotaryTable { .. }
                 | Self::RmsNorm { .. }
+                | Self::LigerRmsNorm { .. }
                 | Self::Linear { .. }
                 | Self::Silu { .. }
         )
@@ -393,6 +406,10 @@ impl Operator {
             Self::LogSoftmax { .. } => "PyTorch 2.15, derivatives.yaml _log_softmax",
             Self::Difference { .. } | Self::PlusNumber { .. } => "PyTorch 2.15, derivatives.yaml sub and add",
             Self::FillMasked { .. } => "PyTorch 2.15, derivatives.yaml index_put_",
+            Self::TiledLoss { .. } => "trl 1.16.0, kernels/chunked_logprob.py",
+            Self::LigerRmsNorm { .. } => "Liger 0.8.5, ops/rms_norm.py",
+            Self::LigerRotary { .. } => "Liger 0.8.5, ops/rope.py",
+            Self::LigerProduct { .. } => "Liger 0.8.5, ops/swiglu.py and ops/geglu.py",
             Self::Loss { loss, .. } => loss.source(),
             Self::Sum { .. } | Self::Total { .. } => "PyTorch 2.15, derivatives.yaml sum",
             Self::LogSigmoid { .. } => "PyTorch 2.15, derivatives.yaml log_sigmoid_forward",
@@ -428,6 +445,7 @@ impl Operator {
             | Self::Router { x, .. }
             | Self::CausalMask { embedded: x, .. }
             | Self::RmsNorm { x, .. }
+            | Self::LigerRmsNorm { x, .. }
             | Self::CenteredNorm { x, .. }
             | Self::FusedRmsNorm { x, .. }
             | Self::LayerNorm { x, .. }
@@ -471,6 +489,7 @@ impl Operator {
             | Self::Multinomial { x, .. }
             | Self::Part { x, .. }
             | Self::Loss { x, .. }
+            | Self::TiledLoss { x, .. }
             | Self::To { x, .. } => vec![x],
             Self::JensenShannon { student, teacher, labels, items, .. } => vec![student, teacher, labels, items],
             Self::Computed { x, y, .. } => [Some(x), y].into_iter().flatten().collect(),
@@ -478,6 +497,7 @@ impl Operator {
             | Self::RotaryPairs { x, rows: y }
             | Self::PaddingMask { mask: x, embedded: y, .. }
             | Self::Multiply { x, y }
+            | Self::LigerProduct { x, y, .. }
             | Self::Concat { x, y, .. }
             | Self::SharedKeys { x, shared: y, .. }
             | Self::AddInPlace { x, y }
@@ -496,6 +516,7 @@ impl Operator {
             | Self::Sdpa { q, k, v, .. }
             | Self::DocumentAttention { q, k, v, .. }
             | Self::UnpaddedAttention { q, k, v, .. } => vec![q, k, v],
+            Self::LigerRotary { q, k, cos, sin, .. } => vec![q, k, cos, sin],
             Self::EagerAttention { q, k, v, mask, .. } => [q, k, v].into_iter().chain(mask).collect(),
             Self::ScoresInFp32 { q, k, v, mask, .. } | Self::MaskedSdpa { q, k, v, mask, .. } => vec![q, k, v, mask],
             Self::Appended { cache, x, keys, .. } => vec![cache, x, keys],
@@ -514,6 +535,8 @@ impl Operator {
             | Self::SplitAt { .. }
             | Self::ComplexRotary { .. }
             | Self::ComplexRotaryInTurn { .. }
+            | Self::LigerRotary { .. }
+            | Self::TiledLoss { .. }
             | Self::EagerAttention { .. }
             | Self::ScoresInPlace { .. }
             | Self::ScoresInFp32 { .. }
@@ -676,6 +699,12 @@ impl Operator {
             Self::SumOfMaskedRows { x, mask, rows, width } => {
                 log_probs::sum_of_masked_rows(to, to.slot(x), to.slot(mask), rows, width)
             }
+            Self::LigerRmsNorm { x, width, handling } => liger::rms_norm(to, to.slot(x), width, handling),
+            Self::LigerRotary { q, k, cos, sin, copies } => {
+                return liger::rotary(to, [q, k].map(|x| to.slot(x)), [cos, sin].map(|x| to.slot(x)), copies).into();
+            }
+            Self::TiledLoss { x, tiles } => return tiled::loss(to, to.slot(x), tiles).into(),
+            Self::LigerProduct { x, y, is_copied } => liger::product(to, [x, y].map(|x| to.slot(x)), is_copied),
             Self::Loss { x, loss } => loss.lower(to, to.slot(x)),
             Self::NextTokenLoss { logits, items } => {
                 let sum = loss::of_next_tokens(to, to.slot(logits));

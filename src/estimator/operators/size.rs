@@ -176,6 +176,11 @@ pub enum Size {
         /// Rows that they number.
         rows: Shape,
     },
+    /// CUB's sum of flags that `nonzero` counts: one byte where one block adds them up, 256 threads of 16 each, as recorded.
+    CountOfFlags {
+        /// Flags.
+        flags: Shape,
+    },
     /// CUB's radix sort of int64 with all their digits, which `sort` takes for more than 4,096.
     KeySort {
         /// Numbers.
@@ -288,6 +293,8 @@ impl Size {
             Self::Sort { tokens, rows } => sorted(tokens, radix_sort(n(tokens), n(rows))),
             Self::IndexSort { entries, .. } if n(entries) <= 256 * 9 => 1,
             Self::IndexSort { entries, rows } => radix_sort(n(entries), n(rows)),
+            Self::CountOfFlags { flags } if n(flags) <= 256 * 16 => 1,
+            Self::CountOfFlags { .. } => 4607,
             Self::KeySort { entries } if n(entries) <= 4096 => 0,
             Self::KeySort { entries } => radix_sort(n(entries), u64::MAX),
             Self::Splits { rows, columns } => {

@@ -1,7 +1,7 @@
 //! The backward pass: nodes run in reverse, and hand gradients on.
 
 use super::event::{Event, Storage};
-use super::graph::{Entry, Gradient, Instance, Node, Stop, Value, Work};
+use super::graph::{Entry, Gradient, Instance, Node, RESULTS, Stop, Value, Work};
 use super::tape::Tape;
 use crate::estimator::operators::{Conversion, Effect, Kernel, OPERANDS, Operand, Reads, TensorId};
 
@@ -115,9 +115,8 @@ impl<'p> Tape<'p> {
     /// needed any more.
     fn differentiate(&mut self, instance: &'p Instance<'p>, position: usize, needed: Reads, entry: &Entry<'p>) {
         let kernel = &instance.program.kernels[position];
-        let incoming = entry.gradients.iter().flatten().next().copied();
         let kept = self.graph.kept.len().saturating_sub(entry.kept);
-        let mut made = self.compute(kernel, needed, incoming, kept);
+        let mut made = self.compute(kernel, needed, entry.gradients, kept);
         // What was computed with the rest and nobody asked for.
         for (place, gradient) in made.iter_mut().enumerate() {
             if !needed.overlaps(Reads::operand(place)) {
@@ -172,13 +171,13 @@ impl<'p> Tape<'p> {
         first.map_or(gradient, |cast| self.convert(&Conversion { gradient: cast, workspaces: Vec::new() }, gradient))
     }
 
-    /// The gradients that a kernel's derivatives make of the one that comes in; `kept` is the place of the first thing that its
+    /// The gradients that a kernel's derivatives make of the first that comes in, or of that of their own result; `kept` is the place of the first thing that its
     /// node keeps.
     fn compute(
         &mut self,
         kernel: &Kernel,
         needed: Reads,
-        incoming: Option<Gradient>,
+        gradients: [Option<Gradient>; RESULTS],
         kept: usize,
     ) -> [Option<Gradient>; OPERANDS] {
         let mut made = [None; OPERANDS];
@@ -186,6 +185,8 @@ impl<'p> Tape<'p> {
             if !kernel.is_joint && !needed.overlaps(Reads::operand(derivative.of)) {
                 continue;
             }
+            let own = gradients.get(derivative.of).filter(|_| kernel.changes_each);
+            let incoming = own.map_or_else(|| gradients.iter().flatten().next(), Option::as_ref).copied();
             for effect in &derivative.effects {
                 let (storage, is_view) = match *effect {
                     Effect::New => (self.allocate(derivative.gradient), false),

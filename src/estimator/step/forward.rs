@@ -118,7 +118,11 @@ impl<'p> Tape<'p> {
             asides.into_iter().for_each(|(aside, _)| self.release(aside));
             // A program numbers its values in the order in which kernels make them.
             for result in 0..kernel.results {
-                let storage = if result == 0 { storage } else { self.retain(storage) };
+                let storage = match kernel.operands.get(usize::from(result)) {
+                    _ if result == 0 => storage,
+                    Some(Operand::Value(changed)) if kernel.changes_each => self.retain(slots[changed.index()].storage),
+                    _ => self.retain(storage),
+                };
                 slots.push(Value { storage, node: node.map(|(node, _)| (node, result as u8)) });
             }
             if is_last {

@@ -1,7 +1,7 @@
 //! Training on the next token, on masked words or on classes, in a loop of PyTorch's own: forward, loss, backward.
 
 use super::{Networks, Script, of_batch};
-use crate::estimator::choice::{AttentionKernel, Batching, Engine, LossHead, PaddedAttention};
+use crate::estimator::choice::{AttentionKernel, Batching, Engine, PaddedAttention};
 use crate::estimator::engines::acts::Name;
 use crate::estimator::engines::passes::{Batches, Network, Pass, Task};
 use crate::estimator::models::{Collation, End, NotCounted, tokens};
@@ -68,8 +68,8 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         outside: Vec::new(),
         names: script.names,
         sequences: 1,
-        // So many chunks of rows follow from how many there are.
-        is_of_one_batch: networks.scenario.recipe.loss == LossHead::Fused,
+        // So many chunks of rows or tiles follow from how many there are.
+        is_of_one_batch: networks.scenario.recipe.loss.is_in_rows(),
         has_groups: false,
     })
 }
