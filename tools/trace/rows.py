@@ -176,6 +176,8 @@ ROWS = {
     "segments-amp-accum": {**RECIPE, "layers": 6, "every": 3, "precision": "amp", "accum": 2},
     "segments-lora": {**RECIPE, "layers": 4, "every": 2, "base": "bf16"},
     "segments-rest": {**RECIPE, "layers": 5, "every": 2},
+    "held-mixtral-adam8bit": {"model": "mixtral-8x7b", "batch": 1, "sequence": 512, "layers": 2, "optimizer": "adam8bit"},
+    "held-qwen3-moe-adafactor": {"model": "qwen3-30b-a3b", "batch": 1, "sequence": 777, "layers": 2, "optimizer": "adafactor"},
     # Liger's layers, libraries' losses and checkpoints of some layers on several devices, and lengths with adapters.
     "liger": {**RECIPE, "liger": True},
     "liger-amp": {**RECIPE, "precision": "amp", "liger": True},

@@ -64,8 +64,8 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let Scenario { recipe, cluster, .. } = scenario;
     let is_adapted = recipe.adapter != Adapter::None && recipe.targets == AdapterTargets::All;
     use crate::estimator::choice::Optimizer as Chosen;
-    // Stacks have the same state as other weights, element by element.
-    let is_by_element = !matches!(recipe.optimizer, Chosen::Muon | Chosen::Adafactor | Chosen::AdafactorTorch);
+    // It is for matrices, and stacks are of several.
+    let is_for_stacks = recipe.optimizer != Chosen::Muon;
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
     let is_deepspeed = cluster.engine == Engine::DeepSpeed;
     let is_titan = cluster.engine == Engine::Torchtitan;
@@ -80,10 +80,10 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let is_of_transformers = !is_titan && cluster.pipeline_parallel == 1;
     let is_library_loss = match recipe.loss {
         // It runs backward within the forward pass, which engines that follow the backward pass do not expect.
-        LossHead::ChunkedHead => is_alone,
-        // Weights that an engine has in parts are gathered once more for it.
-        LossHead::Tiled => is_of_transformers && (is_alone || cluster.zero < ZeroStage::Stage3),
-        LossHead::Fused | LossHead::Chunked if is_deepspeed => cluster.zero < ZeroStage::Stage3,
+        LossHead::ChunkedHead => is_alone && cluster.zero < ZeroStage::Stage3,
+        // DeepSpeed gathers the weights of the head once more for what reads them outside of its module.
+        LossHead::Fused | LossHead::Chunked | LossHead::Tiled if is_deepspeed => cluster.zero < ZeroStage::Stage3,
+        LossHead::Tiled => is_of_transformers,
         _ => is_of_transformers && recipe.loss.is_of_a_library(),
     };
     let is_loss = is_task || is_encoder || recipe.loss == LossHead::Plain || is_library_loss;
@@ -126,7 +126,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (is_encoder && recipe.adapter != Adapter::None, NotCounted::AdaptersOfEncoders),
         (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),
         (recipe.step == StepKernel::InBackward && adds_up, NotCounted::UpdateInBackward),
-        (scenario.model.experts.count > 0 && !is_by_element, NotCounted::OptimizerOfExperts),
+        (scenario.model.experts.count > 0 && !is_for_stacks, NotCounted::OptimizerOfExperts),
         (adapts_experts && recipe.adapter_dropout.is_on(), NotCounted::AdaptedExperts),
     ];
     refused.into_iter().find(|(is_refused, _)| *is_refused).map(|(_, reason)| reason)

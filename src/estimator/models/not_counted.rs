@@ -71,8 +71,8 @@ reasons! {
     Quantized = "weights of 8 bits are not played yet";
     /// Mixtures of experts of other kinds.
     Experts = "experts with biases or without a gate, or of which a token visits one, are not played yet";
-    /// Optimizers that have another state for stacked weights.
-    OptimizerOfExperts = "Adafactor and Muon are not played with experts yet";
+    /// An optimizer that stacked weights do not have.
+    OptimizerOfExperts = "Muon is not played with experts yet";
     /// Adapters on stacked weights.
     AdaptedExperts = "adapters on experts are not played with dropout, which peft refuses";
     /// Multi-head latent attention.

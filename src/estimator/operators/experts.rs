@@ -180,7 +180,7 @@ impl Stacked {
     /// tuners/lora/layer.py). Registering it folds it once for nothing.
     fn new(k: &mut Lowering<'_>, experts: Shape, from: Shape, to: Shape, adapter: Option<Adapter>) -> Self {
         let form = Form::new(k.types.weights, experts * to * from);
-        let weight = k.weight(Part::Weight, form);
+        let weight = k.stack(form, [to, from]);
         let factors = adapter.map(|Adapter { rank, dtype, .. }| {
             let rank = rank * experts;
             let [a, b] = [(Part::AdapterA, [rank, from]), (Part::AdapterB, [to, rank])].map(|(part, sides)| {

@@ -235,6 +235,11 @@ impl<'r> Lowering<'r> {
         self.any_weight(part, form, Some(sides), Some(form), self.is_trained, None)
     }
 
+    /// A stack of matrices of the model, each of so many rows and columns.
+    pub fn stack(&mut self, form: Form, sides: [Shape; 2]) -> Operand {
+        self.any_weight(Part::Weight, form, Some(sides), Some(form), self.is_trained, None)
+    }
+
     /// A matrix of an adapter, which is trained, in the type in which it is computed with, and the one that it has itself.
     pub fn adapter_matrix(&mut self, part: Part, [computed, held]: [DType; 2], sides: [Shape; 2]) -> Operand {
         let form = Form::new(computed, sides[0] * sides[1]);
