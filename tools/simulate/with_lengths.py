@@ -41,7 +41,7 @@ def scenario(case):
         return asked
     asked |= {"lengths": "packed" if lengths == "packed" else "padded", "len_max": run["sequence"]}
     # A link leaves the default out.
-    if lengths == "packed" and run["sequence"] != 4 * 512:
+    if lengths == "packed" and run["sequence"] != 4 * 256:
         asked["len_median"] = run["sequence"] // 4
     return asked | {"len_attn": "varlen"} if lengths == "unpadded" else asked
 
