@@ -23,8 +23,11 @@ struct Row {
     least: Option<u64>,
     /// Whether it is left out. peft took its plain layer for a quantized base, because the model did not bear the mark that
     /// loading leaves (`is_loaded_in_4bit`): no model that was loaded is trained like that. Or a token of padding was taken
-    /// out, where the tape plays the micro-batch that has none.
+    /// out, where the tape plays the micro-batch that has none. Or states were gathered by a run that had not trained, whose blocks
+    /// are others, and of larger ones what is left over is taken for live. Or something was read, which needs less than a step.
     is_left_out: bool,
+    /// Whether the run trained before its peaks were read.
+    has_trained: bool,
 }
 
 fn rows(file: &str) -> Vec<Row> {
@@ -32,6 +35,7 @@ fn rows(file: &str) -> Vec<Row> {
     let number = |row: &Value, pointer: &str| row.pointer(pointer).and_then(Value::as_u64).expect("a number");
     let row = |row: &Value| {
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+        let outside = |what: &str| text("outside").starts_with(what);
         let read = link::decode(&text("question"));
         assert_eq!(read.notices, [], "{}", text("id"));
         Row {
@@ -44,7 +48,11 @@ fn rows(file: &str) -> Vec<Row> {
             unsaid: unsaid(row),
             least: row["least_bytes"].as_u64(),
             is_left_out: matches!(row["base"].as_str(), Some("nf4" | "int8")) && row["loaded"] != true
-                || row["lengths"] == "unpadded",
+                || row["lengths"] == "unpadded"
+                || outside("gather") && row["precision"] == "bf16"
+                || row["outside"] == "load"
+                || outside("resume"),
+            has_trained: !outside("save") && !outside("merge"),
         }
     };
     rows.iter().map(row).collect()
@@ -114,11 +122,11 @@ const HELD: &[Held] = &[
     Held {
         file: "outside",
         steps: 1,
-        rows: (44, 6),
-        played: 13,
-        live: 13,
+        rows: (44, 18),
+        played: 18,
+        live: 18,
         reserved: 13,
-        refused: &[(NotCounted::Outside, 25)],
+        refused: &[(NotCounted::SeveralGpus, 4), (NotCounted::Outside, 4)],
         least: (0, 0),
     },
     // The 16 rows of equal lengths have labels that are not the token ids: a tensor of theirs more.
@@ -166,7 +174,8 @@ fn live_and_reserved_memory_of_rows_are_equal_to_the_byte() {
             reserved += usize::from(replayed.reserved == row.reserved);
             let is_near = |said: u64, row: u64, bytes| said.abs_diff(row) <= bytes || said.abs_diff(row) * 5000 <= row;
             assert!(is_near(replayed.live, row.live, 0), "{}: live {}", row.id, replayed.live);
-            assert!(is_near(replayed.reserved, row.reserved, PAGES), "{}: reserved {}", row.id, replayed.reserved);
+            let is_reserved_near = !row.has_trained || is_near(replayed.reserved, row.reserved, PAGES);
+            assert!(is_reserved_near, "{}: reserved {}", row.id, replayed.reserved);
             // The search of rows with growing segments began at the peak of fixed ones.
             if let (Some(least), Segments::Fixed) = (row.least, row.segments) {
                 let runs = |limit| steps.replay(row.segments, limit).is_ok();

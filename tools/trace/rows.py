@@ -103,6 +103,10 @@ ROWS = {
     "grpo-ckpt": {"with": "grpo", "model": "qwen2.5-0.5b", "batch": 4, "sequence": 1024, "prompt": 128, "layers": 2, "precision": "bf16", "ckpt": True},
     "grpo-fsdp2": {"with": "grpo", "impl": "fsdp2", "model": "qwen3-8b", "batch": 1, "sequence": 512, "prompt": 128, "layers": 3, "precision": "amp", "ckpt": True},
     "grpo-ddp": {"with": "grpo", "impl": "ddp", "model": "qwen2.5-0.5b", "batch": 2, "sequence": 512, "prompt": 128, "layers": 2, "precision": "amp", "ckpt": True},
+    "dpo-ddp-lora-amp-ckpt": {
+        "with": "dpo", "impl": "ddp", "model": "tinyllama-1.1b", "batch": 1, "sequence": 256, "layers": 2, "precision": "amp", "ckpt": True,
+        "base": "bf16", "targets": "all", "rank": 8, "ref": "adapter",
+    },
     "grpo-zero2": {
         "with": "grpo", "impl": "deepspeed", "stage": 2, "model": "tinyllama-1.1b", "batch": 1, "sequence": 512, "prompt": 128, "layers": 2,
         "precision": "bf16", "ckpt": True,

@@ -115,7 +115,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (cluster.engine != Engine::Torch && !is_deepspeed && !is_titan, NotCounted::Engine),
         (!has_lengths && scenario.batching() != Batching::Equal, NotCounted::Lengths),
         (is_task && matches!(scenario.batching(), Batching::Flattened | Batching::Packed), NotCounted::Lengths),
-        (scenario.outside.is_on() && !tasks::is_evaluated(scenario), NotCounted::Outside),
+        (scenario.outside.is_on() && !tasks::is_outside_played(scenario), NotCounted::Outside),
         (recipe.offload != Offload::None, NotCounted::Offload),
         (!precision, NotCounted::Precision),
         (recipe.gradients != GradientType::Half && !is_deepspeed, NotCounted::GradientType),

@@ -123,6 +123,22 @@ pub enum Pass {
     Times(u32, Vec<Pass>),
     /// Training is over: micro-batches go, and what is cached, and what stands outside the steps begins.
     EndTraining,
+    /// Micro-batches go, and a checkpoint is made of what is there.
+    BeginCheckpoint,
+    /// Devices that divide weights gather one after another, or states of them, which stay until all are there or go at once.
+    Gather {
+        /// Tensors of each weight.
+        each: u32,
+        /// Whether a tied head is gathered by its own name, too.
+        names_head: bool,
+        /// Whether they stay until all are there.
+        stays: bool,
+    },
+    /// Adapters are added to the matrices beside them, one after another, or in a copy of each.
+    Merge {
+        /// Whether each is copied.
+        is_copied: bool,
+    },
     /// Keys and values that a network kept go.
     DropCache(usize),
     /// What the allocator has cached is given back (`torch.cuda.empty_cache`).

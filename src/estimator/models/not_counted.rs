@@ -31,7 +31,8 @@ reasons! {
     /// An engine that is not played.
     Engine = "only PyTorch’s own engine, DeepSpeed’s and torchtitan are played yet";
     /// Preference optimization and its like.
-    Task = "of tasks, only training on the next token, DPO, reward models, distillation and GRPO are played yet";
+    Task = "of tasks, only training on the next token, DPO, reward models, distillation and GRPO are played yet, with frozen models \
+        like the trained one on the GPU";
     /// A mask of padding, where a task gives one.
     MaskOfPadding = "tasks are played with fused attention, and with layers like those of Llama, Qwen, Gemma, OLMo 2, \
         StarCoder 2, Pythia and Phi-1.5";
@@ -41,8 +42,8 @@ reasons! {
     Lengths = "sequences of several lengths are played in decoders like Llama and Phi, by PyTorch’s own engine and DeepSpeed’s, alone \
         yet";
     /// What stands outside the step.
-    Outside = "of what stands outside the step, only evaluation on one GPU behind training on equal sequences is played yet, \
-        without accumulation and without generation";
+    Outside = "of what stands outside the step, evaluation without generation behind training on equal sequences, writing, gathering \
+        by FSDP 2 and merging are played yet, and reading that needs no more than the step";
     /// Offloading.
     Offload = "offloading is not played yet";
     /// A precision that its engine is not played with.

@@ -116,6 +116,7 @@ names! {
         Trained "trained model",
         Reference "reference model",
         Teacher "teacher",
+        RewardModel "reward model",
     }
 }
 

@@ -30,6 +30,8 @@ pub enum Moment {
     End,
     /// Training is over, and the model is evaluated.
     Evaluate,
+    /// Weights are gathered, written, or merged.
+    Checkpoint,
 }
 
 impl Moment {
@@ -48,6 +50,7 @@ impl Moment {
             Self::Update => "optimizer step",
             Self::End => "end of the step",
             Self::Evaluate => "evaluation",
+            Self::Checkpoint => "checkpoint",
         }
     }
 }

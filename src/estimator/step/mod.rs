@@ -2,6 +2,7 @@
 
 mod acts;
 mod backward;
+mod checkpoint;
 mod event;
 mod forward;
 mod graph;
@@ -177,7 +178,7 @@ impl<'p> Play<'p> {
 impl Trace {
     /// Where what stands outside the step begins among the events, where there is any.
     pub fn outside(&self) -> Option<usize> {
-        self.events.iter().position(|event| *event == Event::Mark(Moment::Evaluate))
+        self.events.iter().position(|event| matches!(event, Event::Mark(Moment::Evaluate | Moment::Checkpoint)))
     }
 
     /// Where the last step begins among the events.

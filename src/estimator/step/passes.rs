@@ -158,6 +158,13 @@ impl<'p> Play<'p> {
                 self.tape.empty_cache();
                 self.tape.mark(Moment::Evaluate);
             }
+            Pass::BeginCheckpoint => {
+                let held = std::mem::take(&mut self.batches).into_iter().flatten();
+                held.for_each(|storage| self.tape.release(storage));
+                self.tape.mark(Moment::Checkpoint);
+            }
+            Pass::Gather { each, names_head, stays } => self.gather_all(*each, *names_head, *stays),
+            Pass::Merge { is_copied } => self.merge_adapters(*is_copied),
             Pass::Rounds { extent, grows, times, passes, between } => {
                 self.rounds([*extent, *grows], *times, passes, between);
             }

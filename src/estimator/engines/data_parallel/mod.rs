@@ -186,6 +186,22 @@ impl DataParallel {
         })
     }
 
+    /// Elements of a weight that is gathered alone, with what pads it (`_to_replicate_tensor` in
+    /// torch/distributed/tensor/placement_types.py, PyTorch 2.15).
+    pub fn gathered_alone(self, weight: &Weight, widths: &Widths) -> u64 {
+        let held = self.held(&[weight], widths);
+        let part = held.first().map_or(0, |held| held.held.elements(held.form, widths));
+        match self {
+            Self::Fsdp2(fsdp) => part.saturating_mul(fsdp.devices),
+            _ => part,
+        }
+    }
+
+    /// The type in which it holds a weight.
+    pub fn stored(self, weight: &Weight, widths: &Widths) -> DType {
+        self.held(&[weight], widths).first().map_or(weight.form.dtype, |held| held.form.dtype)
+    }
+
     /// Whether an engine gives whole weights back.
     pub const fn is_sharded(self) -> bool {
         matches!(self, Self::Fsdp1(_) | Self::Fsdp2(_) | Self::DeepSpeed(_))

@@ -2,10 +2,9 @@
 //! `evaluation_loop` and `prediction_step`): the loss of each batch, and the logits of all, where metrics ask for them.
 
 use super::distil::items_of;
-use super::{Local, Networks, Script, computed_of, handed_out, of_batch, trainer};
+use super::{Local, Networks, Script, checkpoint, computed_of, handed_out, of_batch, trainer};
 use crate::estimator::choice::{
-    Adapter, AttentionKernel, Batching, Engine, Evaluation, Gather, Load, LossHead, Merge, Resume, Save, StepKernel,
-    TaskKind,
+    Adapter, AttentionKernel, Batching, Engine, Evaluation, LossHead, StepKernel, TaskKind, ZeroStage,
 };
 use crate::estimator::engines::passes::{Network, Pass, Task};
 use crate::estimator::models::{Block, Collation, End, NotCounted, tokens};
@@ -13,18 +12,18 @@ use crate::estimator::operators::{Form, Operator, Part, Place, Types};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::units::{B, DType, Extent, S, Shape, V};
 
-/// Whether what a scenario has outside its step is an evaluation that is played.
+/// Whether the evaluation of a scenario is played, where it has one.
 pub fn is_evaluated(scenario: &Scenario) -> bool {
     let Scenario { recipe, cluster, outside, .. } = scenario;
     let is_evaluation = outside.evaluation != Evaluation::Off && !outside.generates();
-    let is_alone = cluster.gpus == 1 && cluster.engine == Engine::Torch && scenario.task.kind == TaskKind::Train;
-    let is_plain = recipe.loss == LossHead::Plain && recipe.micro_batches == 1 && recipe.step != StepKernel::InBackward;
-    let has_others = (outside.gather, outside.save, outside.load) != (Gather::Off, Save::Off, Load::Off)
-        || (outside.resume, outside.merge) != (Resume::Off, Merge::Off);
+    let is_divided = cluster.engine == Engine::Torch && cluster.reshard == 0
+        || cluster.engine == Engine::DeepSpeed && cluster.zero != ZeroStage::Stage3;
+    let is_plain = recipe.loss == LossHead::Plain && recipe.step != StepKernel::InBackward;
     // Attention in full copies heads of several sequences, and an evaluation drops nothing.
     let has_dropout = recipe.dropout.is_on() || recipe.adapter != Adapter::None && recipe.adapter_dropout.is_on();
     let is_fused = recipe.attention == AttentionKernel::Flash && !has_dropout;
-    is_evaluation && is_alone && is_plain && is_fused && !has_others && scenario.batching() == Batching::Equal
+    let is_trained = scenario.task.kind == TaskKind::Train && scenario.batching() == Batching::Equal;
+    is_evaluation && is_divided && is_plain && is_fused && is_trained
 }
 
 /// The task.
@@ -52,6 +51,7 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     script.forget(&[ids, labels, items].into_iter().chain(left).collect::<Vec<_>>());
     script.passes.push(Pass::EndTraining);
     evaluate(&mut script, &Evaluated::new(scenario, types, out));
+    script.passes.extend(checkpoint::passes(scenario));
     let outside = std::mem::replace(&mut script.passes, trained);
 
     let all = vec![Network::trained(model, types)];
@@ -82,8 +82,10 @@ struct Evaluated {
     sequences: u32,
     /// Tokens of each.
     tokens: u32,
-    /// Sequences of a batch.
+    /// Sequences of a batch on a device.
     batch: u32,
+    /// Devices among which batches are shared, each of which is given what all have.
+    devices: u32,
     /// Batches after which what is kept goes to the host; 0 for never.
     steps: u32,
 }
@@ -101,7 +103,9 @@ struct Names {
 impl Evaluated {
     fn new(scenario: &Scenario, types: Types, out: Form) -> Self {
         let Scenario { outside, recipe, .. } = scenario;
-        let sequences = outside.eval_sequences.max(1);
+        let devices = scenario.cluster.data_parallel().max(1);
+        // Each device has as many as the others (`even_batches` of accelerate).
+        let sequences = outside.eval_sequences.max(1).div_ceil(devices);
         let batch = if outside.eval_batch > 0 { outside.eval_batch } else { recipe.batch };
         Self {
             types,
@@ -110,6 +114,7 @@ impl Evaluated {
             sequences,
             tokens: recipe.sequence,
             batch: batch.clamp(1, sequences),
+            devices,
             steps: outside.eval_steps,
         }
     }
@@ -123,6 +128,11 @@ impl Evaluated {
 
     fn extent(&self, sequences: u32) -> Extent {
         Extent { sequences, tokens: self.tokens, cached: self.tokens }
+    }
+
+    /// The same of what all devices have of so many sequences each.
+    fn extent_of_all(&self, sequences: u32) -> Extent {
+        self.extent(sequences.saturating_mul(self.devices))
     }
 }
 
@@ -143,7 +153,7 @@ fn evaluate(script: &mut Script, evaluated: &Evaluated) {
         batches(script, evaluated, &names, left);
     }
     if rest > 0 {
-        let extent = evaluated.extent(left.saturating_mul(evaluated.batch).saturating_add(rest));
+        let extent = evaluated.extent_of_all(left.saturating_mul(evaluated.batch).saturating_add(rest));
         script.passes.push(Pass::Extent(Some(extent)));
         batch(script, evaluated, &names, rest);
         script.passes.push(Pass::Extent(Some(extent)));
@@ -155,15 +165,16 @@ fn evaluate(script: &mut Script, evaluated: &Evaluated) {
 
 /// So many full batches, one after another.
 fn batches(script: &mut Script, evaluated: &Evaluated, names: &Names, times: u32) {
-    let grows = Extent { sequences: evaluated.batch, tokens: 0, cached: 0 };
+    let grows = Extent { sequences: evaluated.batch.saturating_mul(evaluated.devices), tokens: 0, cached: 0 };
     batch(script, evaluated, names, evaluated.batch);
+    script.passes.push(Pass::Extent(Some(evaluated.extent_of_all(evaluated.batch))));
     add(script, evaluated, names, true);
     let before = std::mem::take(&mut script.passes);
     batch(script, evaluated, names, evaluated.batch);
     script.passes.push(Pass::OfRound);
     add(script, evaluated, names, false);
     let passes = std::mem::replace(&mut script.passes, before);
-    let extent = evaluated.extent(evaluated.batch);
+    let extent = evaluated.extent_of_all(evaluated.batch);
     script.passes.push(Pass::Rounds { extent, grows, times: times - 1, passes, between: Vec::new() });
 }
 
@@ -189,6 +200,20 @@ fn batch(script: &mut Script, evaluated: &Evaluated, names: &Names, sequences: u
     }
     let of_each = Form::new(DType::Single, Shape::ONE.by(evaluated.batch));
     script.call_into(computed_of(Place::Metrics, one, of_each), &[losses], &[losses]);
+    if evaluated.devices > 1 {
+        gather(script, losses, of_each, evaluated.devices);
+        if let [_, logits, labels] = evaluated.kept()[..] {
+            gather(script, of_logits, logits, evaluated.devices);
+            gather(script, of_labels, labels, evaluated.devices);
+        }
+    }
+}
+
+/// A name gets what all devices have of a tensor, before what it had goes (`_gpu_gather` in accelerate/utils/operations.py,
+/// 1.15.0).
+fn gather(script: &mut Script, name: Local, form: Form, devices: u32) {
+    let all = Form { shape: form.shape.by(devices), ..form };
+    script.call_into(computed_of(Place::Metrics, form, all), &[name], &[name]);
 }
 
 /// What is kept of a batch is joined with that of the batches before (`EvalLoopContainer.add`).

@@ -5,18 +5,18 @@
 
 use super::generation::{self, Generation};
 use super::log_probs::{CHUNK_ROWS, chunks, entropies, joined, selective_log_softmax};
-use super::{Local, Networks, Script, compared_with, handed_out, of_batch};
+use super::{Local, Networks, Script, compared_with, frozen, handed_out, of_batch};
 use crate::estimator::choice::{Batching, RewardModel, Rollout};
 use crate::estimator::engines::passes::{Batches, Network, Pass, Task};
 use crate::estimator::models::{Block, End, NotCounted, tokens};
-use crate::estimator::operators::{Form, Operator, Part, Place, Size, Tensor, Types};
+use crate::estimator::operators::{Form, Operator, Owner, Part, Place, Size, Tensor, Types};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::units::{B, DType, SC, SC1, V, Width};
 
 /// The task.
 pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCounted> {
     let (task, recipe) = (&scenario.task, &scenario.recipe);
-    if task.rewarded_by() != RewardModel::Function || task.scored > 0 {
+    if !matches!(task.rewarded_by(), RewardModel::Function | RewardModel::Model) || task.scored > 0 {
         return Err(NotCounted::Task);
     }
     if task.rollout == Rollout::Model && networks.data_parallel.is_sharded() {
@@ -57,10 +57,19 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     if task.rollout == Rollout::Asleep {
         script.passes.push(Pass::Engine(engine));
     }
+    let reward_model = reward_model(networks)?;
     for network in scored {
         let out = all.get(network).map_or(out, |network| network.out(out));
         let scored = log_probs(&mut script, network, [ids, mask], types, out, sequences, false);
         script.forget(&[scored.0]);
+    }
+    if let Some(network) = reward_model {
+        // One number for each sequence (`_calculate_rewards`).
+        let out = network.out(Form::new(DType::Single, B));
+        let scores = script.forward(all.len(), &[ids, mask], &[ids]);
+        let (scores, _) = handed_out(&mut script, types, scores, out);
+        script.forget(&[scores]);
+        all.push(network);
     }
     let before = std::mem::take(&mut script.passes);
     script.is_recorded = true;
@@ -95,6 +104,15 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     task.set(Width::Completion, completion);
     task.set(Width::CompletionAndOne, completion.saturating_add(1).min(u64::from(recipe.sequence)));
     Ok(task)
+}
+
+/// The model that scores completions, where one on the device does: whole on each, which under FSDP is in types of its own.
+fn reward_model(networks: Networks<'_>) -> Result<Option<Network>, NotCounted> {
+    if networks.scenario.task.rewarded_by() != RewardModel::Model {
+        return Ok(None);
+    }
+    let network = frozen(networks, End::Score, Owner::RewardModel)?;
+    if network.unit.is_some() { Err(NotCounted::SeveralGpus) } else { Ok(Some(network)) }
 }
 
 /// What an engine that generates beside the trained model has: its share of the device (`gpu_memory_utilization` of vLLM).

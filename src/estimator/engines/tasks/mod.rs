@@ -1,5 +1,6 @@
 //! Tasks as training programs: which networks each has, and what it does with a micro-batch. A file a task.
 
+mod checkpoint;
 mod distil;
 mod dpo;
 mod evaluated;
@@ -31,7 +32,8 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     }
 }
 
-pub use evaluated::is_evaluated;
+pub use checkpoint::is_played as is_outside_played;
+use evaluated::is_evaluated;
 
 /// What a task compares with: a model without adapters has none to switch off, and is copied.
 fn reference(scenario: &Scenario) -> Reference {

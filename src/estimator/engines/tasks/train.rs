@@ -3,7 +3,7 @@
 use super::{Networks, Script, of_batch};
 use crate::estimator::choice::{AttentionKernel, Batching, Engine, PaddedAttention};
 use crate::estimator::engines::acts::Name;
-use crate::estimator::engines::passes::{Batches, Network, Pass, Task};
+use crate::estimator::engines::passes::{Batches, Local, Network, Pass, Task};
 use crate::estimator::models::{Collation, End, NotCounted, tokens};
 use crate::estimator::operators::{Part, Size, Tensor};
 use crate::estimator::scenario::Scenario;
@@ -54,6 +54,10 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
     } else if !is_kept {
         script.forget(&[loss, logits]);
     }
+    let mut outside = super::checkpoint::passes(networks.scenario);
+    if !outside.is_empty() {
+        outside.insert(0, Pass::Forget((0..script.names).map(Local).collect()));
+    }
     Ok(Task {
         networks: vec![Network::trained(model, networks.types())],
         functions: script.functions,
@@ -65,7 +69,7 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         before_update: Vec::new(),
         after: vec![Pass::Forget(vec![loss, logits])],
         left: Vec::new(),
-        outside: Vec::new(),
+        outside,
         names: script.names,
         sequences: 1,
         // So many chunks of rows or tiles follow from how many there are.
