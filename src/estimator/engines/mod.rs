@@ -117,7 +117,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (is_task && matches!(scenario.batching(), Batching::Flattened | Batching::Packed), NotCounted::Lengths),
         (scenario.outside.is_on() && !tasks::is_outside_played(scenario), NotCounted::Outside),
         (recipe.offload != Offload::None, NotCounted::Offload),
-        (!precision, NotCounted::Precision),
+        (!precision || is_task && !tasks::has_precision(scenario), NotCounted::Precision),
         (recipe.gradients != GradientType::Half && !is_deepspeed, NotCounted::GradientType),
         (recipe.fp8 != Fp8::Off, NotCounted::Fp8),
         (recipe.kernels != Kernels::Eager && !has_kernels, NotCounted::Kernels),

@@ -23,7 +23,7 @@ pub fn is_evaluated(scenario: &Scenario) -> bool {
     let has_dropout = recipe.dropout.is_on() || recipe.adapter != Adapter::None && recipe.adapter_dropout.is_on();
     let is_fused = recipe.attention == AttentionKernel::Flash && !has_dropout;
     let is_trained = scenario.task.kind == TaskKind::Train && scenario.batching() == Batching::Equal;
-    is_evaluation && is_divided && is_plain && is_fused && is_trained
+    is_evaluation && is_divided && super::has_precision(scenario) && is_plain && is_fused && is_trained
 }
 
 /// The task.

@@ -13,7 +13,7 @@ mod trainer;
 
 use super::networks::Networks;
 use super::passes::{Local, Network, Pass, Task};
-use crate::estimator::choice::{Adapter, Engine, Reference, TaskKind, ZeroStage};
+use crate::estimator::choice::{Adapter, Engine, Precision, Reference, TaskKind, ZeroStage};
 use crate::estimator::models::{Block, Collation, End, NotCounted};
 use crate::estimator::operators::{Form, Operator, Owner, Part, Place, Size, Tensor, Types};
 use crate::estimator::scenario::Scenario;
@@ -48,9 +48,21 @@ fn reference(scenario: &Scenario) -> Reference {
 pub fn is_divided_so(scenario: &Scenario) -> bool {
     let Scenario { cluster, .. } = scenario;
     match (cluster.engine, cluster.zero) {
-        (Engine::Torch, _) => cluster.reshard == 0,
+        (Engine::Torch, zero) => cluster.reshard == 0 && (cluster.gpus > 1 || zero != ZeroStage::Stage3),
         (Engine::DeepSpeed, zero) => zero != ZeroStage::Stage3,
         _ => false,
+    }
+}
+
+/// Whether tasks and evaluations are played in a scenario's precision: FSDP's mixed precision is that of several devices, and fp16
+/// that of DeepSpeed.
+pub fn has_precision(scenario: &Scenario) -> bool {
+    let Scenario { recipe, cluster, .. } = scenario;
+    let is_deepspeed = cluster.engine == Engine::DeepSpeed;
+    match recipe.precision {
+        Precision::Mixed => !is_deepspeed && cluster.gpus > 1 && cluster.zero == ZeroStage::Stage3,
+        Precision::Fp16 => is_deepspeed,
+        Precision::PureBf16 | Precision::Autocast | Precision::Fp32 | Precision::Bf16 => true,
     }
 }
 
@@ -71,6 +83,9 @@ fn compared_with(networks: Networks<'_>, end: End) -> Result<Option<Network>, No
 fn frozen(networks: Networks<'_>, end: End, owner: Owner) -> Result<Network, NotCounted> {
     let (model, types) = networks.frozen(end, collation(networks.scenario))?;
     let unit = networks.data_parallel.frozen(types.loaded)?;
+    if unit.is_some() && networks.scenario.recipe.adapter == Adapter::Qlora {
+        return Err(NotCounted::Quantized);
+    }
     Ok(Network::frozen(model, types, owner, unit))
 }
 
