@@ -182,6 +182,9 @@ ROWS = {
     "segments-rest": {**RECIPE, "layers": 5, "every": 2},
     "held-mixtral-adam8bit": {"model": "mixtral-8x7b", "batch": 1, "sequence": 512, "layers": 2, "optimizer": "adam8bit"},
     "held-qwen3-moe-adafactor": {"model": "qwen3-30b-a3b", "batch": 1, "sequence": 777, "layers": 2, "optimizer": "adafactor"},
+    "liger-mixtral": {"model": "mixtral-8x7b", "batch": 1, "sequence": 512, "layers": 2, "liger": True},
+    "liger-qwen3-moe-amp-ckpt": {"model": "qwen3-30b-a3b", "batch": 2, "sequence": 511, "layers": 2, "liger": True, "precision": "amp", "ckpt": True},
+    "held-padded-loss-inplace": {"lengths": "padded", "model": "qwen2.5-0.5b", "batch": 1, "sequence": 1024, "layers": 2, "precision": "bf16", "ckpt": True, "head": "kernel-inplace", "liger": False},
     # Liger's layers, libraries' losses and checkpoints of some layers on several devices, and lengths with adapters.
     "liger": {**RECIPE, "liger": True},
     "liger-amp": {**RECIPE, "precision": "amp", "liger": True},

@@ -96,7 +96,8 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         Recomputation::Operators => is_titan,
     };
     let has_lengths = is_of_transformers && (is_alone || !is_task);
-    let has_kernels = !is_task && !is_encoder && is_of_transformers;
+    // peft has adapters for the parameters of a class's own experts.
+    let has_kernels = !is_task && !is_encoder && is_of_transformers && !adapts_experts;
     let keeps_wide_logits = !is_task && !is_encoder && recipe.logits == Logits::KeptFull;
     // torchtitan's loss hands the head a gradient for each chunk.
     let adds_up = recipe.micro_batches > 1 || is_task || !is_alone || recipe.loss == LossHead::ChunkedHead;

@@ -292,13 +292,15 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
     let model = parts.model;
     let is_like = |class: &&Class| (class.has_experts || model.experts.count == 0) && (class.is_like)(model);
     let class = CLASSES.iter().find(is_like).ok_or(NotCounted::Layer)?;
-    // A class that Liger has no patch for runs as it is.
-    let patch = class.patch.filter(|_| parts.call.kernels == Kernels::Fused);
-    let kernels = if patch.is_some() { Kernels::Fused } else { Kernels::Eager };
-    let parts = &Parts { model, call: Call { kernels, ..parts.call } };
-    if patch.is_some() && model.experts.count > 0 {
+    let is_fused = parts.call.kernels == Kernels::Fused;
+    // Of experts, those of Mixtral and Qwen 3 are known.
+    if is_fused && model.experts.count > 0 && !llama::is_like(model) {
         return Err(NotCounted::Kernels);
     }
+    // A class that Liger has no patch for runs as it is.
+    let patch = class.patch.filter(|_| is_fused);
+    let kernels = if patch.is_some() { Kernels::Fused } else { Kernels::Eager };
+    let parts = &Parts { model, call: Call { kernels, ..parts.call } };
     if parts.call.has_dropout && !class.has_dropout {
         return Err(NotCounted::Dropout);
     }
@@ -349,7 +351,7 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
             _ => DType::Single,
         },
     };
-    patch.into_iter().for_each(|patch| patch.replace_norms(parts, &mut decoder));
+    patch.into_iter().for_each(|patch| patch.replace(parts, &mut decoder));
     Ok(decoder)
 }
 

@@ -30,11 +30,14 @@ impl Patch {
     /// That of OLMo 2.
     pub const OLMO2: Self = Self { norms: Norms::LastInPlace };
 
-    /// Puts Liger's norms in the place of the model's.
-    pub fn replace_norms(self, parts: &Parts<'_>, model: &mut Model) {
+    /// Puts Liger's norms and experts in the place of the model's.
+    pub fn replace(self, parts: &Parts<'_>, model: &mut Model) {
         let mut layers = model.layers.iter().flat_map(|run| &run.period).flat_map(|block| &block.applications);
         let has_post = layers.any(|one| one.place == Place::AttentionPostNorm);
         for application in model.blocks_mut().flat_map(|block| &mut block.applications) {
+            if let Operator::Experts { x, scores, ids, stack, adapter: None } = application.operator {
+                application.operator = Operator::LigerExperts { x, scores, ids, stack };
+            }
             let Operator::RmsNorm { x, width, .. } = application.operator else { continue };
             let is_last = application.place == Place::FinalNorm;
             let is_of_heads = matches!(application.place, Place::QueryNorm | Place::KeyNorm);

@@ -53,8 +53,8 @@ reasons! {
     /// fp8.
     Fp8 = "products in fp8 are not played yet";
     /// Fused kernels.
-    Kernels = "of fused kernels, Liger’s are played in training of decoders without experts by PyTorch’s own engine and DeepSpeed’s alone \
-        yet";
+    Kernels = "of fused kernels, Liger’s are played alone yet, in training of decoders by PyTorch’s own engine and DeepSpeed’s, \
+        with experts like those of Mixtral and Qwen 3 where they have no adapters";
     /// Recomputation of parts.
     Recomputation = "only no recomputation and that of whole layers is played yet; of some layers or in segments, in training by \
         PyTorch’s own engine or DeepSpeed’s, and of some layers and of operators under torchtitan";

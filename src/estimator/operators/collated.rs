@@ -37,7 +37,11 @@ pub fn mask_of_padding(k: &mut Lowering<'_>, mask: Slot, embedded: Slot, is_adde
     let earlier = table(k, S * S, &[queries, keys]);
     let both = table(k, S * S, &[ones, earlier]);
     k.hold_until(ones, both);
-    let [rows, columns] = [0; 2].map(|_| arange(k, form.shape, &[batch, keys]));
+    // Indices of both, broadcast to the form of the mask; the keys of a single sequence have it.
+    let rows = arange(k, form.shape, &[batch, keys]);
+    let indices = k.form(rows);
+    let columns = k.kernel(Part::Ids, indices, &[batch.into(), keys.into()]);
+    let columns = columns.sized(Part::Ids, Size::OfSeveral(indices)).put();
     let seen = table(k, form.shape, &[tokens, rows, columns]);
     let pairs = table(k, B * S * S, &[both, seen]);
     [batch, head, queries, keys].into_iter().for_each(|indices| k.hold_until(indices, pairs));

@@ -36,7 +36,7 @@ impl From<Slot> for Operand {
 }
 
 /// Operands that a kernel has at most.
-pub const OPERANDS: usize = 7;
+pub const OPERANDS: usize = 8;
 
 /// A set of what a derivative may read of its kernel: operands by their place, the output, and what stands beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +58,9 @@ pub const ASIDES: Reads = Reads(512);
 impl Reads {
     /// All operands, the output and what stands beside it.
     pub const ALL: Self = Self(1023);
+
+    /// All of these but the output.
+    pub const ALL_BUT_OUTPUT: Self = Self(1023 - OUTPUT.0);
 
     /// The operand at a place.
     pub const fn operand(place: usize) -> Self {

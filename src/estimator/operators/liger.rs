@@ -1,10 +1,11 @@
 //! Liger's layers: functions in Python, each around one kernel of Triton (liger-kernel 0.8.5).
 
-use super::kernel::Effect::{Drop, Kept, New, NewView, Pass, PassView, Workspace};
+use super::experts::Stack;
+use super::kernel::Effect::{Drop, Kept, New, NewOf, NewView, Pass, PassView, Workspace};
 use super::kernel::{ASIDES, FIRST, NOTHING, Operand, Reads, SECOND, Slot};
 use super::lowering::Lowering;
 use super::size::{PROCESSORS, Size};
-use super::tensor::{Form, Part};
+use super::tensor::{Form, Part, Place};
 use crate::estimator::units::{DType, Shape};
 
 /// How a norm of Liger treats what it is given.
@@ -69,6 +70,49 @@ pub fn product(k: &mut Lowering<'_>, both: [Slot; 2], is_copied: bool) -> Slot {
     let both = FIRST | SECOND;
     let call = k.kernel(Part::Result, k.form(gate), &[gate.into(), up.into()]).keeping_behind();
     call.d(0, both, &[Kept(0)]).d(1, both, &[Kept(1)]).put()
+}
+
+/// `LigerExperts` around `LigerFusedMoEFunction` (transformers/swiglu.py, ops/fused_moe.py), which keeps the input and what both halves
+/// of the first product are, and computes all gradients, whoever asked. Where tiles of rows begin is left out: a number for each
+/// 64 rows.
+pub fn experts(k: &mut Lowering<'_>, x: Slot, scores: Slot, ids: Slot, stack: Stack) -> Slot {
+    let Stack { experts, active, hidden, inner } = stack;
+    let weights = k.types.weights;
+    let [down, up] =
+        [(Place::ExpertDown, inner, hidden), (Place::ExpertGateUp, hidden, inner.by(2))].map(|(place, from, to)| {
+            k.at(place);
+            k.stack(Form::new(weights, experts * to * from), [to, from])
+        });
+    k.at(Place::Dispatch);
+    let form = k.form(x);
+    let rows = k.form(ids).shape;
+    let numbers = k.form(ids).with_dtype(DType::Int);
+    let short = k.constant(Part::ChosenIds, numbers, &[ids]);
+    let each = Form::new(DType::Int, experts);
+    let tokens = rows / active;
+    let found = k.kernel(Part::Counts, each, &[short.into()]);
+    let found = found.sized(Part::Counts, Size::Histograms { experts, tokens, active }).put();
+    let counts = k.constant(Part::Counts, each, &[found]);
+    let bounds = |k: &mut Lowering<'_>| {
+        let call = k.kernel(Part::Offsets, each, &[counts.into()]);
+        call.sized(Part::Offsets, Size::Bounds { of: experts }).put()
+    };
+    let [first, tiles] = [bounds(k), bounds(k)];
+    let [scattered, back, gathered] = [0; 3].map(|_| k.constant(Part::Order, numbers, &[found, first]));
+    [found, tiles].into_iter().for_each(|name| k.hold_until(name, gathered));
+    k.at(Place::ExpertActivation);
+    let of = |width: Shape| Size::Of(Form { shape: rows * width, ..form });
+    let places = [scores, first, gathered, scattered, back].map(Operand::from);
+    let operands = [&[x.into(), up, down], &places[..]].concat();
+    let call = k.kernel(Part::Result, form, &operands).aside(Part::Result, of(inner.by(2)));
+    let call = call.workspace(of(inner)).workspace(of(hidden)).then_output().keeping_behind();
+    let of_scores = NewOf(Size::Of(Form { shape: rows, ..form }));
+    let all = Reads::ALL_BUT_OUTPUT;
+    let call =
+        call.d(0, all, &[Workspace(of(inner.by(2))), Workspace(of(inner))]).d_cast(3, all, of_scores, form.dtype);
+    let out = call.d(2, all, &[New]).d(0, all, &[Workspace(of(hidden)), NewView]).d(1, all, &[New]).jointly().put();
+    [short, counts].into_iter().for_each(|name| k.hold_until(name, out));
+    out
 }
 
 /// A copy within the function, which hands the gradient of the copy on.

@@ -255,6 +255,8 @@ pub enum Operator {
     LigerRmsNorm { x: Value, width: Shape, handling: Handling },
     /// Queries and keys rotated by Liger; two results.
     LigerRotary { q: Value, k: Value, cos: Value, sin: Value, copies: Copies },
+    /// Liger's function of what the experts that were chosen make of tokens.
+    LigerExperts { x: Value, scores: Value, ids: Value, stack: Stack },
     /// Liger's product of an activation and a value; `is_copied` where both are parts of one tensor.
     LigerProduct { x: Value, y: Value, is_copied: bool },
     /// Another loss, of logits or of the hidden state behind the last norm.
@@ -408,6 +410,7 @@ impl Operator {
             Self::FillMasked { .. } => "PyTorch 2.15, derivatives.yaml index_put_",
             Self::TiledLoss { .. } => "trl 1.16.0, kernels/chunked_logprob.py",
             Self::LigerRmsNorm { .. } => "Liger 0.8.5, ops/rms_norm.py",
+            Self::LigerExperts { .. } => "Liger 0.8.5, ops/fused_moe.py",
             Self::LigerRotary { .. } => "Liger 0.8.5, ops/rope.py",
             Self::LigerProduct { .. } => "Liger 0.8.5, ops/swiglu.py and ops/geglu.py",
             Self::Loss { loss, .. } => loss.source(),
@@ -521,7 +524,7 @@ impl Operator {
             Self::ScoresInFp32 { q, k, v, mask, .. } | Self::MaskedSdpa { q, k, v, mask, .. } => vec![q, k, v, mask],
             Self::Appended { cache, x, keys, .. } => vec![cache, x, keys],
             Self::ComplexRotary { q, k, table, .. } | Self::ComplexRotaryInTurn { q, k, table } => vec![q, k, table],
-            Self::Experts { x, scores, ids, .. } => vec![x, scores, ids],
+            Self::Experts { x, scores, ids, .. } | Self::LigerExperts { x, scores, ids, .. } => vec![x, scores, ids],
             Self::ScoresInPlace { q, k, v, mask, hidden, .. } => vec![q, k, v, mask, hidden],
             Self::BiasedAttention { q, k, v, mask, bias, .. } => vec![q, k, v, mask, bias],
         }
@@ -704,6 +707,9 @@ impl Operator {
                 return liger::rotary(to, [q, k].map(|x| to.slot(x)), [cos, sin].map(|x| to.slot(x)), copies).into();
             }
             Self::TiledLoss { x, tiles } => return tiled::loss(to, to.slot(x), tiles).into(),
+            Self::LigerExperts { x, scores, ids, stack } => {
+                liger::experts(to, to.slot(x), to.slot(scores), to.slot(ids), stack)
+            }
             Self::LigerProduct { x, y, is_copied } => liger::product(to, [x, y].map(|x| to.slot(x)), is_copied),
             Self::Loss { x, loss } => loss.lower(to, to.slot(x)),
             Self::NextTokenLoss { logits, items } => {

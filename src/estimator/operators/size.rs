@@ -90,6 +90,8 @@ pub enum Size {
     Of(Form),
     /// What a device holds of a weight of so many elements of a type.
     Held(Form, Held),
+    /// So many elements of a type where a micro-batch has several sequences.
+    OfSeveral(Form),
     /// The same for every micro-batch.
     Bytes(u64),
     /// The workspace of a library.
@@ -181,6 +183,21 @@ pub enum Size {
         /// Flags.
         flags: Shape,
     },
+    /// How many tokens each expert has in each block of as many as have 1,024 choices (`compute_routing_metadata` in
+    /// liger_kernel/ops/fused_moe.py, 0.8.5).
+    Histograms {
+        /// Experts.
+        experts: Shape,
+        /// Tokens.
+        tokens: Shape,
+        /// Choices of a token.
+        active: Shape,
+    },
+    /// Where each of so many begins, and where the last one ends.
+    Bounds {
+        /// How many there are.
+        of: Shape,
+    },
     /// CUB's radix sort of int64 with all their digits, which `sort` takes for more than 4,096.
     KeySort {
         /// Numbers.
@@ -268,6 +285,8 @@ impl Size {
         let sorted = |tokens: Shape, bytes: u64| if n(tokens) > SORTED_ABOVE { bytes } else { 0 };
         match self {
             Self::Of(form) => n(form.shape).saturating_mul(form.dtype.bytes()),
+            Self::OfSeveral(_) if widths.of(Width::Batch) == 1 => 0,
+            Self::OfSeveral(form) => Self::Of(form).bytes(widths),
             Self::Held(form, held) => held.elements(form, widths).saturating_mul(form.dtype.bytes()),
             Self::Bytes(bytes) => bytes,
             Self::Library(Library::Cublas) => n(W),
@@ -295,6 +314,11 @@ impl Size {
             Self::IndexSort { entries, rows } => radix_sort(n(entries), n(rows)),
             Self::CountOfFlags { flags } if n(flags) <= 256 * 16 => 1,
             Self::CountOfFlags { .. } => 4607,
+            Self::Histograms { experts, tokens, active } => {
+                let each = (1024 / n(active).min(1024).next_power_of_two()).max(1);
+                n(experts).saturating_mul(n(tokens).div_ceil(each)).saturating_mul(4)
+            }
+            Self::Bounds { of } => n(of).saturating_add(1).saturating_mul(4),
             Self::KeySort { entries } if n(entries) <= 4096 => 0,
             Self::KeySort { entries } => radix_sort(n(entries), u64::MAX),
             Self::Splits { rows, columns } => {
