@@ -48,8 +48,10 @@ pub fn adapt(model: &mut Model, recipe: &Recipe, adapted: Adapted, are_on: bool)
 /// Whether the matrix at a place gets an adapter. The head never does ("all-linear" of peft leaves it out).
 fn is_target(place: Place, targets: AdapterTargets, has_experts: bool) -> bool {
     match place {
-        Place::Query | Place::Value | Place::QueryKeyValue => true,
-        Place::Key | Place::AttentionOutput => targets != AdapterTargets::QueryValue,
+        Place::Query | Place::Value | Place::QueryKeyValue | Place::CrossQuery | Place::CrossValue => true,
+        Place::Key | Place::AttentionOutput | Place::CrossKey | Place::CrossOutput => {
+            targets != AdapterTargets::QueryValue
+        }
         // Where there are experts, peft takes the names of these matrices for those of experts
         // (`_convert_peft_config_moe` in utils/transformers_weight_conversion.py).
         Place::Gate | Place::Up | Place::Down => targets == AdapterTargets::All && !has_experts,

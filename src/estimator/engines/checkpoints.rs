@@ -10,9 +10,17 @@ use crate::estimator::scenario::Scenario;
 /// torchtitan does not (`early_stop` in torchtitan/config/job_config.py).
 pub fn recompute(model: &mut Model, scenario: &Scenario) {
     let (recipe, every) = (&scenario.recipe, scenario.recipe.every.max(1));
+    if recipe.recomputation == Recomputation::Full {
+        // `position_bias.requires_grad = True` (`T5Attention.forward` in transformers, 5.23.0).
+        let applications = model.layers_mut().flat_map(|block| &mut block.applications);
+        let zeros = applications.filter(|application| matches!(application.operator, Operator::Zeros { .. }));
+        zeros.for_each(|zeros| zeros.is_leaf = true);
+    }
     let checkpoint = Some(Checkpoint { stops_early: scenario.cluster.engine != Engine::Torchtitan });
     match recipe.recomputation {
-        Recomputation::Full => model.layers_mut().for_each(|block| block.checkpoint = checkpoint),
+        Recomputation::Full => {
+            model.layers_mut().filter(|block| block.is_layer).for_each(|block| block.checkpoint = checkpoint)
+        }
         Recomputation::Operators => model.layers_mut().for_each(|block| {
             block.checkpoint = checkpoint;
             save_operators(block);

@@ -66,6 +66,13 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     use crate::estimator::choice::Optimizer as Chosen;
     // It is for matrices, and stacks are of several.
     let is_for_stacks = recipe.optimizer != Chosen::Muon;
+    // Encoders with decoders are known in a loop of PyTorch's own.
+    let has_encoder = scenario.model.encoder.is_there();
+    let is_plain = cluster.gpus == 1 && cluster.engine == Engine::Torch && scenario.task.kind == TaskKind::Train;
+    let recomputes_all =
+        matches!(recipe.recomputation, Recomputation::None | Recomputation::Full | Recomputation::Selective);
+    let is_equal = scenario.batching() == Batching::Equal && !scenario.outside.is_on();
+    let plays_encoder = is_plain && recomputes_all && is_equal && recipe.adapter != Adapter::Qlora;
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
     let is_deepspeed = cluster.engine == Engine::DeepSpeed;
     let is_titan = cluster.engine == Engine::Torchtitan;
@@ -128,6 +135,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (recipe.adapter == Adapter::Lora8, NotCounted::Quantized),
         (recipe.step == StepKernel::InBackward && adds_up, NotCounted::UpdateInBackward),
         (scenario.model.experts.count > 0 && !is_for_stacks, NotCounted::OptimizerOfExperts),
+        (has_encoder && !plays_encoder, NotCounted::Encoder),
         (adapts_experts && recipe.adapter_dropout.is_on(), NotCounted::AdaptedExperts),
     ];
     refused.into_iter().find(|(is_refused, _)| *is_refused).map(|(_, reason)| reason)

@@ -33,6 +33,7 @@ impl Networks<'_> {
             },
             batch: recipe.batch,
             sequence: recipe.sequence,
+            source: self.scenario.source(),
             collation,
             has_several_sequences: recipe.batch > 1 && !is_flat || tasks::has_pairs(task.kind),
             dtype,
@@ -95,10 +96,15 @@ impl Networks<'_> {
         checkpoints::recompute(&mut model, self.scenario);
         if !matches!(recipe.recomputation, Recomputation::None | Recomputation::Selective) && is_frozen {
             // Without it checkpoints of a frozen model would have nothing to derive (`enable_input_require_grads` of
-            // transformers makes what comes out of the embedding's class a leaf).
-            let embedded = model.opening.applications.iter_mut();
-            let embedded = embedded.filter(|of| matches!(of.place, Place::TokenEmbedding | Place::EmbeddingScale));
-            embedded.last().into_iter().for_each(|last| last.is_leaf = true);
+            // transformers makes what comes out of the classes of embeddings leaves, and what comes out of Whisper's first
+            // convolution).
+            for block in model.blocks_mut() {
+                let embedded = block.applications.iter_mut();
+                let embedded = embedded.filter(|of| {
+                    matches!(of.place, Place::TokenEmbedding | Place::EmbeddingScale | Place::FirstConvolution)
+                });
+                embedded.last().into_iter().for_each(|last| last.is_leaf = true);
+            }
         }
         Ok(model)
     }

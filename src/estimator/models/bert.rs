@@ -53,6 +53,8 @@ pub fn encoder(parts: &Parts<'_>) -> Result<Network, NotCounted> {
         is_tied: parts.model.tied_embeddings.is_on() && !is_classifier,
         constants: vec![buffer(Place::Positions), buffer(Place::TokenTypes)],
         beside: Vec::new(),
+        source: None,
+        put_out: 0,
         labels: is_classifier.then_some(Form::new(DType::Long, B)),
         // `cross_entropy` in the type of the logits, which autocast brings to fp32.
         loss: if parts.call.has_autocast { DType::Single } else { parts.call.dtype },

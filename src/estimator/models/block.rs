@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::estimator::operators::{
-    Application, Checkpoint, Form, Lowering, ModuleKind, Operator, Place, Program, Registry, Types, Value,
+    Application, Checkpoint, Form, Lowering, ModuleKind, Operator, Place, Program, Registry, Side, Types, Value,
 };
 use crate::estimator::units::DType;
 
@@ -22,6 +22,15 @@ pub struct Block {
     handed_back: Vec<Value>,
     /// The places of its weights in the order in which the class declares them, where it is another than that of use.
     declared: &'static [Place],
+    /// The places of its weights that the class declares behind the layers behind it.
+    declared_late: &'static [Place],
+    /// To which stack it belongs.
+    pub side: Side,
+    /// How many results, behind the hidden state, all layers behind it are given from here on, where it stands between
+    /// layers and takes the place of the block before them. It is given what the block behind all layers is.
+    pub begins: Option<usize>,
+    /// Whether it is a layer.
+    pub is_layer: bool,
     /// How the backward pass computes it again, where it does.
     pub checkpoint: Option<Checkpoint>,
     /// The modules of its class that have several operators, outer ones first.
@@ -56,6 +65,10 @@ impl Block {
             results: Vec::new(),
             handed_back: Vec::new(),
             declared: &[],
+            declared_late: &[],
+            side: Side::Decoder,
+            begins: None,
+            is_layer: true,
             checkpoint: None,
             modules: Vec::new(),
             end_of_model: None,
@@ -108,6 +121,11 @@ impl Block {
         self.end_of_model = Some((self.applications.len(), result));
     }
 
+    /// Freezes the operator that was added last.
+    pub fn freeze(&mut self) {
+        self.applications.last_mut().into_iter().for_each(|application| application.is_trained = false);
+    }
+
     /// Gives values a name until the operator that was added last is done.
     pub fn named(&mut self, values: &[Value]) {
         self.applications.last_mut().into_iter().for_each(|application| application.names.extend(values));
@@ -142,6 +160,24 @@ impl Block {
     /// The same block with the order in which its class declares weights.
     pub fn declaring(mut self, declared: &'static [Place]) -> Self {
         self.declared = declared;
+        self
+    }
+
+    /// The same block, some of whose weights its class declares behind the layers behind it.
+    pub fn declaring_late(mut self, declared: &'static [Place]) -> Self {
+        self.declared_late = declared;
+        self
+    }
+
+    /// The same block of an encoder.
+    pub fn of_encoder(mut self) -> Self {
+        self.side = Side::Encoder;
+        self
+    }
+
+    /// The same block between layers, with how many of its results all layers behind it are given.
+    pub fn beginning(mut self, shared: usize) -> Self {
+        (self.begins, self.is_layer) = (Some(shared), false);
         self
     }
 
@@ -203,6 +239,10 @@ impl Block {
             }
         }
         let left_out = self.left_out.iter().map(|&argument| lowering.slot(argument)).collect();
-        Program { left_out, checkpoint: self.checkpoint, ..lowering.finish(&self.results, self.declared) }
+        let mut program = lowering.finish(&self.results, self.declared);
+        for weight in &mut program.weights {
+            weight.is_declared_late = self.declared_late.contains(&weight.place);
+        }
+        Program { left_out, checkpoint: self.checkpoint, begins: self.begins, ..program }
     }
 }

@@ -3,7 +3,7 @@
 use super::liger::Patch;
 use super::{
     Block, Cut, Model, NotCounted, Run, bert, cohere, composed, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox,
-    olmo, olmo2, opt, phi, phi3, stablelm, starcoder2, titan,
+    olmo, olmo2, opt, phi, phi3, seq2seq, stablelm, starcoder2, titan,
 };
 use crate::estimator::choice::{AttentionKernel, Kernels, Logits, LossHead, Softmax};
 use crate::estimator::operators::{
@@ -69,6 +69,8 @@ pub struct Call {
     pub batch: u32,
     /// Tokens of a sequence.
     pub sequence: u32,
+    /// Positions that an encoder before the decoder puts out for a sequence.
+    pub source: u32,
     /// How sequences become a micro-batch.
     pub collation: Collation,
     /// Whether a micro-batch has several rows.
@@ -184,6 +186,7 @@ pub fn network(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
     match call.loss {
         LossHead::MaskedLm | LossHead::Classifier if call.collation != Collation::Equal => Err(NotCounted::Lengths),
         LossHead::MaskedLm | LossHead::Classifier => bert::encoder(&parts),
+        _ if model.encoder.is_there() => seq2seq::network(&parts),
         _ if call.library == Library::Torchtitan => titan::decoder(&parts),
         _ => decoder(&parts),
     }
@@ -345,6 +348,8 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         constants: stack.constants,
         declares_norm_first: stack.declares_norm_first,
         beside: parts.call.collation.beside(),
+        source: None,
+        put_out: 0,
         labels: (parts.call.collation != Collation::Equal).then(tokens),
         loss: match parts.call.loss {
             LossHead::KernelInPlace if !parts.call.has_autocast => parts.call.dtype,
@@ -360,7 +365,6 @@ fn refused(model: &scenario::Model) -> Option<NotCounted> {
     let refused = [
         (model.latent != Latent::NONE && !deepseek::is_like(model), NotCounted::LatentAttention),
         (model.vision.is_there(), NotCounted::Vision),
-        (model.encoder.is_there(), NotCounted::Encoder),
     ];
     refused.into_iter().find(|(is_there, _)| *is_there).map(|(_, reason)| reason)
 }
@@ -492,6 +496,7 @@ impl Parts<'_> {
             widths: HeadWidths { keys: D, values: D },
             is_grouped: self.model.kv_heads != self.model.heads,
             is_by_head: is_by_head && !has_one_head,
+            are_values_by_head: false,
             has_one_key_head: self.model.kv_heads == 1,
             has_one_head,
             has_several_sequences: self.call.has_several_sequences,

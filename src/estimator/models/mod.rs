@@ -1,5 +1,6 @@
 //! Models as data: blocks of operators, and how often each block comes.
 
+mod bart;
 mod bert;
 mod block;
 mod cohere;
@@ -21,17 +22,20 @@ mod olmo2;
 mod opt;
 mod phi;
 mod phi3;
+mod seq2seq;
 mod stablelm;
 mod stages;
 mod starcoder2;
+mod t5;
 mod titan;
+mod whisper;
 
 pub use block::Block;
 pub use decoder::{Call, Collation, End, Library, network, tokens};
 pub use not_counted::NotCounted;
 pub use stages::Cut;
 
-use crate::estimator::operators::{Form, Part, Place, Registry, Tensor, Types, Weight};
+use crate::estimator::operators::{Form, Part, Place, Registry, Side, Tensor, Types};
 use crate::estimator::units::{DType, Widths};
 
 /// Blocks that come `times` times in this order.
@@ -85,6 +89,10 @@ pub struct Model {
     pub constants: Vec<Tensor>,
     /// Whether the class declares the norm behind the layers before them.
     pub declares_norm_first: bool,
+    /// What an encoder before the decoder is given. Then the first block is given labels behind it.
+    pub source: Option<Form>,
+    /// What the class puts out behind loss and logits.
+    pub put_out: usize,
     /// The labels, where they are not the token ids themselves.
     pub labels: Option<Form>,
     /// What a collator gives beside ids and labels; the opening is given it behind the ids.
@@ -108,20 +116,25 @@ impl Model {
     /// The number of weights, added up over the operators that have them.
     pub fn parameters(&self) -> u64 {
         let types = Types { weights: self.dtype, loaded: self.dtype, buffers: DType::Single, autocast: None };
-        let count = |block: &Block| {
+        let (mut has_embedding, mut all) = (false, 0_u64);
+        let mut count = |block: &Block, times: u32| {
             let mut registry = Registry::default();
             let program = block.lower(&mut registry, types);
-            let is_head = |weight: &&Weight| {
-                let tensor = weight.values.first().map(|&id| registry.tensor(id));
-                tensor.is_some_and(|tensor| (tensor.place, tensor.part) == (Place::Head, Part::Weight))
-            };
-            let own = program.weights.iter().filter(|weight| !(self.is_tied && is_head(weight)));
-            own.map(|weight| weight.form.shape.elements(&self.widths)).fold(0, u64::saturating_add)
+            let widths = if block.side == Side::Encoder { self.widths.of_encoder() } else { self.widths };
+            for weight in &program.weights {
+                let place =
+                    weight.values.first().map(|&id| registry.tensor(id)).map(|tensor| (tensor.place, tensor.part));
+                let is_embedding = place == Some((Place::TokenEmbedding, Part::Weight));
+                let is_tied = self.is_tied && place == Some((Place::Head, Part::Weight));
+                if !(is_tied || is_embedding && has_embedding) {
+                    all = all.saturating_add(weight.form.shape.elements(&widths).saturating_mul(u64::from(times)));
+                }
+                has_embedding |= is_embedding;
+            }
         };
-        let layers = self
-            .layers
-            .iter()
-            .flat_map(|run| run.period.iter().map(|block| count(block).saturating_mul(u64::from(run.times))));
-        [&self.opening, &self.closing].map(count).into_iter().chain(layers).fold(0, u64::saturating_add)
+        count(&self.opening, 1);
+        self.layers.iter().for_each(|run| run.period.iter().for_each(|block| count(block, run.times)));
+        count(&self.closing, 1);
+        all
     }
 }

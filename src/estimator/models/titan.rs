@@ -37,6 +37,8 @@ pub fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         cut: Some(cut(parts)),
         hands_on: false,
         has_cache: false,
+        source: None,
+        put_out: 0,
         labels: None,
         loss: DType::Single,
     })

@@ -26,7 +26,10 @@ pub fn soft_cap(k: &mut Lowering<'_>, x: Slot) -> Slot {
 
 /// The product of two values, whose gradients are computed for the second first (derivatives.yaml: other, self).
 pub fn multiply(k: &mut Lowering<'_>, x: Slot, y: Slot) -> Slot {
-    k.kernel(Part::Result, k.form(x), &[x.into(), y.into()]).d(1, FIRST, &[New]).d(0, SECOND, &[New]).put()
+    let form = k.promoted(x, y);
+    let whole = NewOf(Size::Of(form));
+    let call = k.kernel(Part::Result, form, &[x.into(), y.into()]);
+    call.d_cast(1, FIRST, whole, form.dtype).d_cast(0, SECOND, whole, form.dtype).put()
 }
 
 /// `NewGELUActivation`: 0.5 * x * (1 + tanh(√(2/π) * (x + 0.044715 * x³))). Autocast runs the power in fp32.

@@ -1,14 +1,14 @@
 //! Attention: heads, kernels of `scaled_dot_product_attention`, and scores in full.
 
 use super::activation::soft_cap;
-use super::kernel::Effect::{Brief, Drop, New, NewView, Pass, PassView, Workspace};
+use super::kernel::Effect::{Brief, Drop, New, NewOf, NewView, Pass, PassView, Workspace};
 use super::kernel::{ASIDES, FIRST, NOTHING, OUTPUT, Operand, Reads, SECOND, Slot};
 use super::linear::dropout;
-use super::lowering::Lowering;
+use super::lowering::{Lowering, Sum};
 use super::size::{CUBLAS, Size};
 use super::tensor::{Form, Part};
 use super::{HeadLayout, HeadWidths};
-use crate::estimator::units::{B, D, D32, DType, S, S8, S32, S128, Shape};
+use crate::estimator::units::{B, D, D32, DType, K, N, S, S8, S16, S32, S128, SE8, SE16, Shape, Width};
 
 /// `x.split(…)`: views, whose gradients are joined in a new tensor.
 pub fn split(k: &mut Lowering<'_>, x: Slot, parts: u16) -> Vec<Slot> {
@@ -44,6 +44,17 @@ pub fn first_token(k: &mut Lowering<'_>, x: Slot) -> Slot {
 /// `view(…).transpose(1, 2)`. Where its gradient was made anew in the order of the heads, `reshape` copies it.
 pub fn heads(k: &mut Lowering<'_>, x: Slot, copies_back: bool) -> Slot {
     k.view(x, k.form(x)).d(0, NOTHING, &[if copies_back { New } else { PassView }]).put()
+}
+
+/// `.contiguous()`: a copy where the value lies in another order. The gradient goes back through it as it comes, as a view.
+pub fn contiguous(k: &mut Lowering<'_>, x: Slot, is_strided: bool) -> Slot {
+    if is_strided { k.copy(Part::Copied, x) } else { k.view(x, k.form(x)).d(0, NOTHING, &[Pass]).put() }
+}
+
+/// Tokens of keys, as many as there are for each head.
+fn key_tokens(k: &Lowering<'_>, q: Slot, key: Slot) -> Shape {
+    let tokens = k.form(key).shape / k.form(q).shape * S;
+    if tokens.has(Width::KvHeads) { tokens * N / K } else { tokens }
 }
 
 /// `scaled_dot_product_attention`: flash attention in 16 bits, memory-efficient attention in fp32, as PyTorch 2.15
@@ -101,6 +112,70 @@ pub fn masked_sdpa(
     memory_efficient(k, &[q, key, v, added], form, layout)
 }
 
+/// How a bias on scores reaches a fused kernel that takes it for a mask (`create_position_bias_mask` in transformers'
+/// integrations/sdpa_attention.py, 5.23.0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Biasing {
+    /// As it is, in the order in which the kernel wants it.
+    Plain,
+    /// Copied into that order.
+    Copied,
+    /// The same, with later tokens hidden.
+    Causal,
+}
+
+/// The same with a bias for each head and pair of tokens, which is that of all sequences; memory-efficient attention alone
+/// takes it.
+pub fn biased_sdpa(
+    k: &mut Lowering<'_>,
+    [q, key, v]: [Slot; 3],
+    bias: Slot,
+    layout: HeadLayout,
+    biasing: Biasing,
+    pads_mask: bool,
+) -> Slot {
+    let bias = match biasing {
+        Biasing::Plain => bias,
+        Biasing::Copied => k.copy(Part::Copied, bias),
+        Biasing::Causal => {
+            let [queries, keys] = [0; 2].map(|_| arange(k, S, &[]));
+            let earlier = table(k, S * S, &[queries, keys]);
+            let form = k.form(bias);
+            let least = Size::Of(Form { shape: Shape::ONE, ..form });
+            let call = k.kernel(Part::ScoresMasked, form, &[bias.into(), earlier.into()]).workspace(least);
+            let masked = call.then_output().d(0, SECOND, &[Workspace(least), New]).put();
+            let copied = k.copy(Part::Copied, masked);
+            k.hold_until(earlier, copied);
+            copied
+        }
+    };
+    // A name of the function, and arguments of the kernel.
+    k.hold(bias);
+    let tokens = key_tokens(k, q, key);
+    let [by_8, by_16] = if tokens == S { [S8, S16] } else { [SE8, SE16] };
+    let [v, key, q] = [v, key, q].map(|x| k.autocast(x));
+    let low = k.autocast(bias);
+    k.hold(low);
+    let form = k.form(low);
+    let mask = if pads_mask {
+        let padded = Form { shape: form.shape / tokens * by_8, ..form };
+        let padded = k.kernel(Part::MaskPadded, padded, &[low.into()]).d(0, NOTHING, &[New]).put();
+        k.hold(padded);
+        k.view(padded, form).d(0, NOTHING, &[New]).put()
+    } else {
+        low
+    };
+    let each = Form { shape: B * form.shape, ..form };
+    let sum = Sum { outputs: form.shape, inputs: B, fast: false };
+    let call = k.view(mask, each);
+    let call =
+        if layout.has_several_sequences { call.d_sum(0, NOTHING, &[Pass], sum) } else { call.d(0, NOTHING, &[Pass]) };
+    let mask = call.put();
+    let gradient = Size::Of(Form { shape: each.shape / tokens * by_16, ..each });
+    let form = k.form(q);
+    memory_efficient_of(k, &[q, key, v, mask], form, layout, Some(gradient))
+}
+
 /// Everything that the backward pass of a fused kernel reads.
 const ALL: Reads = Reads::ALL;
 
@@ -110,7 +185,8 @@ const ALL: Reads = Reads::ALL;
 fn flash(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, layout: HeadLayout) -> Slot {
     let row = Form::new(DType::Single, form.shape / D);
     let padded = |shape: Shape| Workspace(Size::Of(Form { shape: row.shape / S * S128 * shape, ..row }));
-    let split = |columns| Size::Splits { rows: row.shape, columns };
+    let keys = key_tokens(k, inputs[0], inputs[1]);
+    let split = |columns| Size::Splits { rows: row.shape, columns, keys };
     // softmax_d and dq_accum; keys and values of all heads where they were fewer.
     let expanded: &[_] = if layout.is_grouped { &[Workspace(Size::Of(form)); 2] } else { &[] };
     let last = [&[New, padded(Shape::ONE), padded(D32)], expanded].concat();
@@ -131,6 +207,17 @@ fn flash(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, layout: HeadLayout
 
 /// `_scaled_dot_product_efficient_attention`: attention.cu and attention_backward.cu of mem_eff_attention.
 fn memory_efficient(k: &mut Lowering<'_>, inputs: &[Slot], form: Form, layout: HeadLayout) -> Slot {
+    memory_efficient_of(k, inputs, form, layout, None)
+}
+
+/// The same, with how large the gradient of a mask is where it has one.
+fn memory_efficient_of(
+    k: &mut Lowering<'_>,
+    inputs: &[Slot],
+    form: Form,
+    layout: HeadLayout,
+    gradient: Option<Size>,
+) -> Slot {
     let HeadWidths { keys, values } = layout.widths;
     let row = Form::new(DType::Single, form.shape / keys);
     let out = Form { shape: row.shape * values, ..form };
@@ -145,7 +232,8 @@ fn memory_efficient(k: &mut Lowering<'_>, inputs: &[Slot], form: Form, layout: H
         (DType::Single, true) => &[whole, sum, Drop(1)],
         _ => &[sum],
     };
-    let last = [&[New], expanded, delta, &[tiles]].concat();
+    let last = [&[New], expanded].concat();
+    let workspaces = [delta, &[tiles]].concat();
     let operands: Vec<_> = inputs.iter().map(|&x| x.into()).collect();
     let call = k.kernel(Part::Result, out, &operands).savable();
     // Seed and offset are on the device unless there is a dropout, as recorded.
@@ -154,7 +242,9 @@ fn memory_efficient(k: &mut Lowering<'_>, inputs: &[Slot], form: Form, layout: H
     // `should_compute_logsumexp` in aten/src/ATen/native/transformers/attention.cpp.
     let call = call.aside_for_derivatives(Part::LogSumExp, Size::Of(Form { shape: row.shape / S * S32, ..row }));
     let call = if is_half { call.workspace(Size::LongHeads { output: out.shape, keys }) } else { call };
-    call.d(0, ALL, &[New]).d(1, ALL, &[New]).d(2, ALL, &last).jointly().put()
+    let call = call.d(0, ALL, &[New]).d(1, ALL, &[New]).d(2, ALL, &last);
+    let call = if let Some(size) = gradient { call.d_apart(3, ALL, &[NewOf(size)]) } else { call };
+    call.d(2, ALL, &workspaces).jointly().put()
 }
 
 /// The mask of eager attention: 0 or the least number of the type, for each sequence (`create_causal_mask`).
@@ -215,8 +305,30 @@ pub fn eager(
     bias: Option<Slot>,
     layout: HeadLayout,
 ) -> [Slot; 3] {
+    let bias = bias.map(|bias| (bias, ScoreBias::Fixed));
+    eager_with(k, [q, key, v], mask, bias, layout)
+}
+
+/// What a bias on scores is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScoreBias {
+    /// Fixed, beside a mask that says where scores are filled.
+    Fixed,
+    /// Learned, beside a mask that is added, if there is one. It is that of all sequences.
+    Learned,
+}
+
+/// The same with a bias of either kind.
+pub fn eager_with(
+    k: &mut Lowering<'_>,
+    [q, key, v]: [Slot; 3],
+    mask: Option<Slot>,
+    bias: Option<(Slot, ScoreBias)>,
+    layout: HeadLayout,
+) -> [Slot; 3] {
     let HeadLayout { is_grouped, is_by_head, has_one_key_head, has_one_head, has_several_sequences, .. } = layout;
     let form = k.form(q);
+    let tokens = key_tokens(k, q, key);
     let [keys, values] = [key, v].map(|x| if is_grouped { repeated(k, x, form.shape, has_one_key_head) } else { x });
     // Names of the function.
     k.hold(keys);
@@ -232,7 +344,7 @@ pub fn eager(
     let first = in_order(k, low_queries, is_apart && !is_by_head);
     let second = in_order(k, low_keys, copied(low_keys, keys, is_by_head));
     let HeadWidths { keys: key_width, values: value_width } = layout.widths;
-    let scores = Form { shape: form.shape / key_width * S, ..k.form(first) };
+    let scores = Form { shape: form.shape / key_width * tokens, ..k.form(first) };
     let raw = bmm(k, Part::Scores, first, second, scores);
     [low_queries, low_keys].into_iter().for_each(|low| k.hold_until(low, raw));
     let mut scaled = k.scale(Part::ScoresScaled, raw);
@@ -240,12 +352,25 @@ pub fn eager(
         scaled = soft_cap(k, scaled);
     }
     let masked = match (mask, bias) {
-        (Some(mask), Some(bias)) => {
+        (mask, Some((bias, ScoreBias::Learned))) => {
+            let sum = k.promoted(scaled, bias);
+            let over = Sum { outputs: k.form(bias).shape, inputs: B, fast: false };
+            let call = k.kernel(Part::ScoresBiased, sum, &[scaled.into(), bias.into()]);
+            let call = call.d_cast(0, NOTHING, Pass, sum.dtype);
+            let call = if has_several_sequences {
+                call.d_sum(1, NOTHING, &[Pass], over)
+            } else {
+                call.d_cast(1, NOTHING, Pass, sum.dtype)
+            };
+            let biased = call.put();
+            mask.map_or(biased, |mask| add_mask(k, biased, mask))
+        }
+        (Some(mask), Some((bias, ScoreBias::Fixed))) => {
             let biased = add_to_scores(k, Part::ScoresBiased, scaled, bias);
             k.kernel(Part::ScoresMasked, k.form(biased), &[biased.into(), mask.into()]).d(0, SECOND, &[New]).put()
         }
         (Some(mask), None) => add_mask(k, scaled, mask),
-        (None, _) => scaled,
+        (None, Some((_, ScoreBias::Fixed)) | None) => scaled,
     };
     // Autocast takes a softmax in fp32.
     let is_wide = layout.has_wide_softmax || k.types.autocast.is_some();
@@ -258,7 +383,7 @@ pub fn eager(
     let weights = if layout.has_dropout { dropout(k, weights) } else { weights };
     let low_values = k.autocast(values);
     let first = k.autocast(weights);
-    let second = in_order(k, low_values, copied(low_values, values, false));
+    let second = in_order(k, low_values, copied(low_values, values, layout.are_values_by_head));
     let shape = form.shape / key_width * value_width;
     let out = bmm(k, Part::Result, first, second, Form { shape, ..k.form(first) });
     [first, low_values].into_iter().for_each(|low| k.hold_until(low, out));

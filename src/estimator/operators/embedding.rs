@@ -5,7 +5,7 @@ use super::kernel::{Effect, NOTHING, Operand, SECOND, Slot};
 use super::lowering::{Lowering, Sum};
 use super::size::Size;
 use super::tensor::{Form, Part};
-use crate::estimator::units::{B, DType, S, Shape};
+use crate::estimator::units::{B, DType, S, S1, Shape};
 
 /// Rows of a table. With many ids `embedding_dense_backward` sorts them and adds up each row's segment of gradients
 /// (aten/src/ATen/native/cuda/EmbeddingBackwardKernel.cu).
@@ -46,8 +46,20 @@ pub fn of_types(k: &mut Lowering<'_>, types: Slot, rows: Shape, width: Shape, is
     out
 }
 
+/// `table[ids]`. `index_backward` puts gradients into zeros of the whole by `index_put_` with `accumulate`, which sorts
+/// (aten/src/ATen/native/cuda/Indexing.cu); what it takes is as recorded.
+pub fn indexed(k: &mut Lowering<'_>, ids: Slot, rows: Shape, width: Shape) -> Slot {
+    let form = k.form(ids);
+    let weight = k.matrix(Part::Weight, k.types.weights, [rows, width]);
+    let out = Form::new(k.types.weights, form.shape * width);
+    let each = Workspace(Size::Of(form));
+    let sort = Brief(Size::IndexSort { entries: form.shape, rows });
+    let effects = [New, each, each, Drop(1), each, each, each, sort];
+    k.kernel(Part::Result, out, &[weight, ids.into()]).d(0, SECOND, &effects).put()
+}
+
 /// Rows of a table that has so many, and whose gradient has so many; its derivative does something before it begins, and has `sums` of segments.
-fn rows_of(
+pub fn rows_of(
     k: &mut Lowering<'_>,
     ids: Slot,
     [held, rows]: [Shape; 2],
@@ -91,6 +103,23 @@ pub fn position_ids(k: &mut Lowering<'_>) -> Slot {
 /// `torch.arange` of the tokens of a sequence.
 pub fn range(k: &mut Lowering<'_>) -> Slot {
     k.kernel(Part::Ids, Form::new(DType::Long, S), &[]).put()
+}
+
+/// As many numbers for each sequence, as a view or copied.
+pub fn expanded(k: &mut Lowering<'_>, x: Slot, is_copied: bool) -> Slot {
+    let form = k.form(x);
+    let form = Form { shape: B * form.shape, ..form };
+    if is_copied { k.constant(Part::Ids, form, &[x]) } else { k.view(x, form).put() }
+}
+
+/// Labels shifted by one token: zeros, into which all but the last are copied by way of a clone, and a mask of those
+/// that do not count.
+pub fn shifted_right(k: &mut Lowering<'_>, labels: Slot) -> Slot {
+    let form = k.form(labels);
+    let shifted = k.constant(Part::Ids, form, &[labels]);
+    k.constant(Part::Cloned, Form { shape: B * S1, ..form }, &[labels]);
+    k.constant(Part::Table, form.with_dtype(DType::Byte), &[shifted]);
+    shifted
 }
 
 /// Ones of all tokens, and the number of each among them (`OPTDecoder.forward`).
@@ -141,8 +170,10 @@ pub fn positions_of_ids(k: &mut Lowering<'_>, ids: Slot, is_one_sequence: bool) 
 
 /// The sum of a value and one that is the same for all sequences, whose gradient is summed up over them.
 pub fn add_to_each(k: &mut Lowering<'_>, x: Slot, y: Slot, is_broadcast: bool) -> Slot {
-    let (form, row) = (k.form(x), k.form(y).shape);
+    let (form, row) = (k.promoted(x, y), k.form(y).shape);
     let sum = Sum { outputs: row, inputs: form.shape / row, fast: false };
-    let call = k.kernel(Part::Result, form, &[x.into(), y.into()]).d(0, NOTHING, &[Pass]);
-    if is_broadcast { call.d_sum(1, NOTHING, &[Pass], sum).put() } else { call.d(1, NOTHING, &[Pass]).put() }
+    let call = k.kernel(Part::Result, form, &[x.into(), y.into()]).d_cast(0, NOTHING, Pass, form.dtype);
+    let call =
+        if is_broadcast { call.d_sum(1, NOTHING, &[Pass], sum) } else { call.d_cast(1, NOTHING, Pass, form.dtype) };
+    call.put()
 }

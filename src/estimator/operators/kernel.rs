@@ -6,7 +6,7 @@
 use std::ops::BitOr;
 
 use super::size::Held;
-use super::tensor::{Form, Part, Place, TensorId};
+use super::tensor::{Form, Part, Place, Side, TensorId};
 use crate::estimator::units::Shape;
 
 /// A value of a program: what a kernel puts out, or an argument.
@@ -132,6 +132,8 @@ pub struct Derivative {
     pub of: usize,
     /// What it reads of the kernel.
     pub reads: Reads,
+    /// Whether a call that computes all derivatives leaves it out where nobody asks.
+    pub is_apart: bool,
     /// The gradient of the operand.
     pub gradient: TensorId,
     /// What it does.
@@ -271,6 +273,10 @@ pub struct Weight {
     pub first_gradient: Option<TensorId>,
     /// Whether it is trained.
     pub is_trained: bool,
+    /// To which stack of layers it belongs.
+    pub side: Side,
+    /// Whether the class declares it behind the layers behind its block.
+    pub is_declared_late: bool,
     /// What of it the device holds beside what it gathers.
     pub held: Held,
     /// To what an engine added it, as peft adds adapters; `None` where it is the model's own.
@@ -354,6 +360,8 @@ pub struct Program {
     pub weights: Vec<Weight>,
     /// How many values it has, its arguments first.
     pub slots: usize,
+    /// How many results, behind the hidden state, layers behind it are given from here on, where it begins another stack.
+    pub begins: Option<usize>,
     /// Arguments that it is not handed.
     pub left_out: Vec<Slot>,
     /// What it puts out.

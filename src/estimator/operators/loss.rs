@@ -37,6 +37,13 @@ pub fn cross_entropy(k: &mut Lowering<'_>, logits: Slot, target: Slot) -> Slot {
     call.d(0, FIRST | SECOND | ASIDES, &[New]).put()
 }
 
+/// The sum with a buffer of a type. The gradient is cast where the sum has another type.
+pub fn add_buffer(k: &mut Lowering<'_>, x: Slot, dtype: DType) -> Slot {
+    let form = k.form(x);
+    let sum = form.with_dtype(form.dtype.promoted(dtype));
+    k.kernel(Part::Sum, sum, &[x.into()]).d_cast(0, NOTHING, Pass, sum.dtype).put()
+}
+
 /// A quotient by a number that wants no gradient, and is kept for that of the dividend.
 pub fn quotient(k: &mut Lowering<'_>, x: Slot, y: Slot) -> Slot {
     k.kernel(Part::Result, k.form(x), &[x.into(), y.into()]).d(0, SECOND, &[New]).put()

@@ -295,6 +295,8 @@ impl<'r> Lowering<'r> {
             first_gradient: None,
             redistributed: None,
             is_trained,
+            side: self.registry.side(),
+            is_declared_late: false,
             held: Held::Whole,
             added,
         };
@@ -496,6 +498,13 @@ impl Call<'_, '_> {
         self.derivative(of, reads, effects, &[])
     }
 
+    /// The derivative with respect to the operand at a place, which a call that computes all leaves out where nobody asks.
+    pub fn d_apart(self, of: usize, reads: Reads, effects: &[Effect<Size>]) -> Self {
+        let mut call = self.derivative(of, reads, effects, &[]);
+        call.kernel.derivatives.last_mut().into_iter().for_each(|last| last.is_apart = true);
+        call
+    }
+
     /// A derivative that is summed up over what was broadcast: `inputs` for each of `outputs` (`sum_to_size`). The sum of
     /// the output's type is cast where the operand has another.
     pub fn d_sum(self, of: usize, reads: Reads, effects: &[Effect<Size>], sum: Sum) -> Self {
@@ -541,7 +550,7 @@ impl Call<'_, '_> {
             workspaces: taken.iter().map(|&size| lowering.tensor(Part::Workspace, size)).collect(),
         });
         let conversion = conversion.collect();
-        self.kernel.derivatives.push(Derivative { of, reads, gradient, effects, conversion });
+        self.kernel.derivatives.push(Derivative { of, reads, is_apart: false, gradient, effects, conversion });
         self
     }
 

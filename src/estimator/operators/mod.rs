@@ -6,6 +6,7 @@ mod activation;
 mod application;
 mod attention;
 mod collated;
+mod convolution;
 mod divergence;
 mod embedding;
 mod experts;
@@ -19,6 +20,7 @@ mod loss_heads;
 mod lowering;
 mod nf4;
 mod norm;
+mod relative;
 mod rotary;
 mod sampling;
 mod scores;
@@ -29,7 +31,8 @@ mod tiled;
 mod vocabulary_parallel;
 
 pub use application::Application;
-pub use attention::Masking;
+use attention::ScoreBias;
+pub use attention::{Biasing, Masking};
 pub use experts::{Routing, Stack};
 pub use kernel::{
     ASIDES, Added, Aside, Checkpoint, Conversion, Crossing, Effect, Kernel, Module, ModuleKind, NOTHING, OPERANDS,
@@ -41,7 +44,7 @@ pub use loss_heads::Loss;
 pub use lowering::{Lowering, Types};
 pub use norm::Weighting;
 pub use size::{CUBLAS, CUBLASLT, FOREACH_CHUNK, Held, PROCESSORS, Size, reduction_of_all, resident_blocks};
-pub use tensor::{Form, Kind, Owner, Part, Place, Registry, Stream, Tensor, TensorId};
+pub use tensor::{Form, Kind, Owner, Part, Place, Registry, Side, Stream, Tensor, TensorId};
 pub use tiled::Tiles;
 
 use crate::estimator::units::{DType, Shape};
@@ -70,6 +73,20 @@ pub enum Operator {
     PositionIds,
     /// Numbers of the positions of a sequence, from 0.
     Range,
+    /// So many numbers from 0.
+    Numbers { count: Shape },
+    /// As many numbers for each sequence, as a view.
+    Expanded { x: Value },
+    /// The same, as a copy.
+    RepeatedForEach { x: Value },
+    /// The ids that a decoder is given where it is to put out labels: these, shifted by one token.
+    ShiftedRight { labels: Value },
+    /// Ones, as many as another value has elements of `inputs` each.
+    Ones { like: Value, inputs: Shape },
+    /// The sum with a buffer that wants no gradient.
+    AddBuffer { x: Value, dtype: DType },
+    /// A value in the order in which another operator wants it.
+    Contiguous { x: Value, is_strided: bool },
     /// Ones for all tokens, and the number of each among them; two results.
     CountedPositions,
     /// Numbers of positions, each with an offset.
@@ -156,6 +173,20 @@ pub enum Operator {
     /// The same with a bias on scores, filled where a mask of booleans says so; the scores that the softmax is given are
     /// a third result.
     BiasedAttention { q: Value, k: Value, v: Value, mask: Value, bias: Value, layout: HeadLayout },
+    /// The same with a bias for each head and pair of tokens, which is learned; two results.
+    EagerBiasedAttention { q: Value, k: Value, v: Value, bias: Value, mask: Option<Value>, layout: HeadLayout },
+    /// `scaled_dot_product_attention` with such a bias in the place of a mask.
+    BiasedSdpa { q: Value, k: Value, v: Value, bias: Value, layout: HeadLayout, biasing: Biasing, pads_mask: bool },
+    /// A bias for each head and pair of tokens, by their distance, of a table of `rows`.
+    RelativeBias { like: Value, rows: Shape, is_bidirectional: bool },
+    /// Zeros of a form.
+    Zeros { form: Form },
+    /// Rows of a table by an index and not by an embedding.
+    IndexedRows { ids: Value, rows: Shape, width: Shape },
+    /// A convolution over a sequence, of three elements: `from` channels at so many positions become `to` at others.
+    Convolution { x: Value, from: Shape, to: Shape, positions: Shape, is_first: bool },
+    /// Layer norm of a value that does not lie row by row.
+    LayerNormOfColumns { x: Value, width: Shape },
     /// The end of a function, whose names go; the value is the same.
     Return { x: Value },
     /// The first token of each sequence, as a view.
@@ -290,6 +321,8 @@ pub struct HeadLayout {
     pub is_grouped: bool,
     /// Whether the queries of a head lie one after another, and its keys, as the output of flash attention does then.
     pub is_by_head: bool,
+    /// Whether the values of a head lie one after another.
+    pub are_values_by_head: bool,
     /// Whether there is one head of keys.
     pub has_one_key_head: bool,
     /// Whether there is one head of queries.
@@ -334,7 +367,20 @@ impl Operator {
             }
             Self::PositionsOfIds { .. } => "transformers 5.23.0, modeling_roberta.py RobertaEmbeddings.forward",
             Self::PositionIds => "transformers 5.23.0, modeling_llama.py LlamaModel.forward",
-            Self::Range => "PyTorch 2.15, RangeFactories.cu",
+            Self::Range | Self::Numbers { .. } => "PyTorch 2.15, RangeFactories.cu",
+            Self::Expanded { .. } | Self::RepeatedForEach { .. } | Self::Contiguous { .. } => {
+                "PyTorch 2.15, derivatives.yaml expand, repeat and clone"
+            }
+            Self::ShiftedRight { .. } => "transformers 5.23.0, modeling_bart.py shift_tokens_right",
+            Self::Ones { .. } => "transformers 5.23.0, modeling_bart.py BartDecoder.forward",
+            Self::RelativeBias { .. } | Self::EagerBiasedAttention { .. } | Self::Zeros { .. } => {
+                "transformers 5.23.0, modeling_t5.py T5Attention.forward"
+            }
+            Self::BiasedSdpa { .. } => "transformers 5.23.0, sdpa_attention.py create_position_bias_mask",
+            Self::IndexedRows { .. } => "PyTorch 2.15, derivatives.yaml index",
+            Self::Convolution { .. } => "PyTorch 2.15, ConvolutionMM2d.cu slow_conv2d_forward",
+            Self::LayerNormOfColumns { .. } => "PyTorch 2.15, derivatives.yaml native_layer_norm",
+            Self::AddBuffer { .. } => "transformers 5.23.0, modeling_bart.py BartForConditionalGeneration.forward",
             Self::RotaryTable { .. } => "transformers 5.23.0, modeling_llama.py LlamaRotaryEmbedding.forward",
             Self::SinusoidRows { .. } | Self::ScoresInFp32 { .. } => {
                 "transformers 5.23.0, modeling_gptj.py GPTJAttention.forward"
@@ -431,11 +477,13 @@ impl Operator {
         match *self {
             Self::PositionIds
             | Self::Range
+            | Self::Numbers { .. }
             | Self::CountedPositions
             | Self::BooleanMask { .. }
             | Self::PositionBuffer
             | Self::ComplexBuffer { .. }
             | Self::Brought { .. }
+            | Self::Zeros { .. }
             | Self::Alibi => vec![],
             Self::Embedding { ids: x, .. }
             | Self::EmbeddingPart { ids: x, .. }
@@ -476,6 +524,16 @@ impl Operator {
             | Self::Reshape { x }
             | Self::OffsetPositions { x }
             | Self::Tanh { x }
+            | Self::Expanded { x }
+            | Self::RepeatedForEach { x }
+            | Self::ShiftedRight { labels: x }
+            | Self::Ones { like: x, .. }
+            | Self::AddBuffer { x, .. }
+            | Self::Contiguous { x, .. }
+            | Self::RelativeBias { like: x, .. }
+            | Self::IndexedRows { ids: x, .. }
+            | Self::Convolution { x, .. }
+            | Self::LayerNormOfColumns { x, .. }
             | Self::LastTokens { x, .. }
             | Self::Row { x, .. }
             | Self::LogSumExp { x, .. }
@@ -527,6 +585,8 @@ impl Operator {
             Self::Experts { x, scores, ids, .. } | Self::LigerExperts { x, scores, ids, .. } => vec![x, scores, ids],
             Self::ScoresInPlace { q, k, v, mask, hidden, .. } => vec![q, k, v, mask, hidden],
             Self::BiasedAttention { q, k, v, mask, bias, .. } => vec![q, k, v, mask, bias],
+            Self::EagerBiasedAttention { q, k, v, bias, mask, .. } => [q, k, v, bias].into_iter().chain(mask).collect(),
+            Self::BiasedSdpa { q, k, v, bias, .. } => vec![q, k, v, bias],
         }
     }
 
@@ -541,6 +601,7 @@ impl Operator {
             | Self::LigerRotary { .. }
             | Self::TiledLoss { .. }
             | Self::EagerAttention { .. }
+            | Self::EagerBiasedAttention { .. }
             | Self::ScoresInPlace { .. }
             | Self::ScoresInFp32 { .. }
             | Self::CountedPositions => 2,
@@ -571,6 +632,16 @@ impl Operator {
             }
             Self::PositionIds => embedding::position_ids(to),
             Self::Range => embedding::range(to),
+            Self::Numbers { count } => to.constant(Part::Ids, Form::new(DType::Long, count), &[]),
+            Self::Expanded { x } => embedding::expanded(to, to.slot(x), false),
+            Self::RepeatedForEach { x } => embedding::expanded(to, to.slot(x), true),
+            Self::ShiftedRight { labels } => embedding::shifted_right(to, to.slot(labels)),
+            Self::Ones { like, inputs } => {
+                let form = to.form(to.slot(like));
+                to.constant(Part::Mask, Form::new(DType::Single, form.shape / inputs), &[])
+            }
+            Self::AddBuffer { x, dtype } => loss::add_buffer(to, to.slot(x), dtype),
+            Self::Contiguous { x, is_strided } => attention::contiguous(to, to.slot(x), is_strided),
             Self::CountedPositions => return embedding::counted_positions(to).into(),
             Self::RotaryTable { positions, width, dtype } => {
                 return rotary::table(to, to.slot(positions), width, dtype).into();
@@ -638,6 +709,22 @@ impl Operator {
                 let [q, k, v, mask, bias] = [q, k, v, mask, bias].map(|x| to.slot(x));
                 return attention::eager(to, [q, k, v], Some(mask), Some(bias), layout).into();
             }
+            Self::EagerBiasedAttention { q, k, v, bias, mask, layout } => {
+                let (bias, mask) = ((to.slot(bias), ScoreBias::Learned), mask.map(|mask| to.slot(mask)));
+                let [out, weights, _] =
+                    attention::eager_with(to, [q, k, v].map(|x| to.slot(x)), mask, Some(bias), layout);
+                return vec![out, weights];
+            }
+            Self::BiasedSdpa { q, k, v, bias, layout, biasing, pads_mask } => {
+                attention::biased_sdpa(to, [q, k, v].map(|x| to.slot(x)), to.slot(bias), layout, biasing, pads_mask)
+            }
+            Self::RelativeBias { rows, is_bidirectional, .. } => relative::bias(to, rows, is_bidirectional),
+            Self::Zeros { form } => to.constant(Part::Table, form, &[]),
+            Self::IndexedRows { ids, rows, width } => embedding::indexed(to, to.slot(ids), rows, width),
+            Self::Convolution { x, from, to: into, positions, is_first } => {
+                convolution::unfolded(to, to.slot(x), [from, into], positions, is_first)
+            }
+            Self::LayerNormOfColumns { x, width } => norm::layer_norm_of_columns(to, to.slot(x), width),
             Self::MaskedSdpa { q, k, v, mask, layout, masking } => {
                 attention::masked_sdpa(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout, masking)
             }

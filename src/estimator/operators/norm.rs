@@ -14,6 +14,8 @@ pub enum Weighting {
     Cast,
     /// In fp32 (`Olmo2RMSNorm.forward`).
     Full,
+    /// In the type of the input, which is divided as it is and not as it is in fp32 (`T5LayerNorm.forward`).
+    CastDivided,
     /// In fp32, with one and the weights (`GemmaRMSNorm.forward`).
     FullOnePlus,
 }
@@ -33,9 +35,10 @@ pub fn rms_norm(k: &mut Lowering<'_>, x: Slot, width: Shape, weighting: Weightin
     // rsqrt: -0.5 * grad * result.pow(3).
     let row = Workspace(Size::Of(rows));
     let root = k.kernel(Part::InverseRoot, rows, &[eps.into()]).d(0, OUTPUT, &[row, row, New]).put();
-    let normed = k.kernel(Part::Normed, all, &[wide.into(), root.into()]);
+    let divided = if weighting == Weighting::CastDivided { x } else { wide };
+    let normed = k.kernel(Part::Normed, all, &[divided.into(), root.into()]);
     let sum = Sum { outputs: rows.shape, inputs: width, fast: true };
-    let normed = normed.d_sum(1, FIRST, &[NewOf(whole)], sum).d(0, SECOND, &[New]).put();
+    let normed = normed.d_sum(1, FIRST, &[NewOf(whole)], sum).d_cast(0, SECOND, NewOf(whole), DType::Single).put();
     let weight = k.weight(Part::Weight, Form::new(k.types.weights, width));
     if weighting == Weighting::FullOnePlus {
         // `normed * (1.0 + self.weight.float())`.
@@ -47,8 +50,14 @@ pub fn rms_norm(k: &mut Lowering<'_>, x: Slot, width: Shape, weighting: Weightin
     }
     // `variance` and `hidden_states`, names of the function.
     k.hold(mean);
-    k.hold(normed);
-    let narrow = if weighting == Weighting::Cast { k.cast(Part::InHalf, normed, form.dtype) } else { normed };
+    if weighting != Weighting::CastDivided {
+        k.hold(normed);
+    }
+    let narrow = match weighting {
+        Weighting::Cast => k.cast(Part::InHalf, normed, form.dtype),
+        Weighting::CastDivided if k.types.weights != DType::Single => k.cast(Part::InHalf, normed, k.types.weights),
+        _ => normed,
+    };
     let out = form.with_dtype(k.form(narrow).dtype.promoted(k.types.weights));
     let whole = NewOf(Size::Of(out));
     let sum = Sum { outputs: width, inputs: rows.shape, fast: false };
@@ -121,6 +130,15 @@ fn one_plus(k: &mut Lowering<'_>, weight: Operand, width: Shape) -> Operand {
 /// `native_layer_norm`, which autocast runs in fp32: bias, weight and input are cast in this order. Its backward pass reads
 /// input, weight, bias, mean and reciprocal deviation, whichever of its gradients is asked for.
 pub fn layer_norm(k: &mut Lowering<'_>, x: Slot, width: Shape, has_bias: bool) -> Slot {
+    layer_norm_of(k, x, width, has_bias, false)
+}
+
+/// The same of an input that does not lie row by row, which is copied first, forward and backward.
+pub fn layer_norm_of_columns(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
+    layer_norm_of(k, x, width, true, true)
+}
+
+fn layer_norm_of(k: &mut Lowering<'_>, x: Slot, width: Shape, has_bias: bool, is_strided: bool) -> Slot {
     let form = Form::new(k.types.weights, width);
     let weight = k.weight(Part::Weight, form);
     let bias = has_bias.then(|| k.weight(Part::Bias, form));
@@ -138,9 +156,13 @@ pub fn layer_norm(k: &mut Lowering<'_>, x: Slot, width: Shape, has_bias: bool) -
     let rows = Size::Of(Form::new(DType::Single, form.shape / width));
     let all = FIRST | SECOND | THIRD | ASIDES;
     let operands: Vec<_> = [x.into(), weight].into_iter().chain(bias).collect();
+    let copy = Size::Of(form);
     let call = k.kernel(Part::Result, form, &operands);
+    let call = if is_strided { call.workspace(copy).then_output() } else { call };
     let call = call.aside(Part::Mean, rows).aside(Part::InverseRoot, rows);
-    (0..operands.len()).fold(call, |call, of| call.d(of, all, &[New])).put()
+    let first: &[_] = if is_strided { &[Workspace(copy), New] } else { &[New] };
+    let call = call.d(0, all, first);
+    (1..operands.len()).fold(call, |call, of| call.d(of, all, &[New])).put()
 }
 
 /// `OlmoLayerNorm.forward`: the input goes to fp32, is centred and scaled, and goes back.

@@ -210,6 +210,8 @@ pub enum Size {
         rows: Shape,
         /// Elements of each row and part.
         columns: Shape,
+        /// Tokens of keys.
+        keys: Shape,
     },
     /// What memory-efficient attention adds up in fp32 where heads of more than 128 columns do not fit into registers
     /// (`kNeedsOutputAccumulatorBuffer` in mem_eff_attention/kernel_forward.h).
@@ -321,18 +323,14 @@ impl Size {
             Self::Bounds { of } => n(of).saturating_add(1).saturating_mul(4),
             Self::KeySort { entries } if n(entries) <= 4096 => 0,
             Self::KeySort { entries } => radix_sort(n(entries), u64::MAX),
-            Self::Splits { rows, columns } => {
+            Self::Splits { rows, columns, keys } => {
                 // Queries of one token that share a head of keys are rows of one head (`seqlenq_ngroups_swapped`).
                 let queries = widths.of(Width::Sequence);
                 let group = widths.of(Width::Heads) / widths.of(Width::KvHeads).max(1);
                 let heads = n(rows / S);
                 let (heads, queries) =
                     if queries == 1 && group > 1 { (heads / group, group) } else { (heads, queries) };
-                match splits(
-                    heads.saturating_mul(queries.div_ceil(64)),
-                    widths.of(Width::Cached),
-                    widths.of(Width::HeadDim),
-                ) {
+                match splits(heads.saturating_mul(queries.div_ceil(64)), n(keys), widths.of(Width::HeadDim)) {
                     1 => 0,
                     splits => splits.saturating_mul(n(rows)).saturating_mul(n(columns)).saturating_mul(4),
                 }

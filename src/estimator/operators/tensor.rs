@@ -28,6 +28,8 @@ names! {
     Place {
         Batch "batch",
         TokenEmbedding "token embedding",
+        FirstConvolution "first convolution",
+        SecondConvolution "second convolution",
         PositionEmbedding "position embedding",
         TypeEmbedding "type embedding",
         EmbeddingSum "sum of embeddings",
@@ -68,6 +70,17 @@ names! {
         AttentionDropout "dropout after attention",
         AttentionPostNorm "norm after attention",
         AttentionAdd "residual after attention",
+        CrossNorm "norm before attention to the encoder",
+        CrossQuery "queries to the encoder",
+        CrossQueryScale "queries to the encoder, scaled",
+        CrossKey "keys of the encoder",
+        CrossValue "values of the encoder",
+        CrossBias "bias on scores to the encoder",
+        CrossAttention "attention to the encoder",
+        CrossOutput "output matrix of attention to the encoder",
+        CrossDropout "dropout after attention to the encoder",
+        CrossAdd "residual after attention to the encoder",
+        CrossPostNorm "norm after attention to the encoder",
         Flattened "tokens of all sequences",
         MlpNorm "norm before MLP",
         Gate "gate",
@@ -85,6 +98,7 @@ names! {
         ExpertDown "down of experts",
         SharedAdd "sum with shared experts",
         Combine "experts’ results to tokens",
+        EncoderNorm "final norm of the encoder",
         FinalNorm "final norm",
         Transform "transformation before the head",
         TransformNorm "norm of that",
@@ -285,6 +299,14 @@ names! {
     }
 }
 
+names! {
+    /// Which stack of a model's layers a tensor belongs to; each has widths of its own.
+    Side {
+        Decoder "decoder",
+        Encoder "encoder",
+    }
+}
+
 /// A CUDA stream of a training program. The allocator gives memory that one stream freed to that stream alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stream {
@@ -479,6 +501,9 @@ impl TensorId {
 #[derive(Clone, Debug)]
 pub struct Registry {
     tensors: Vec<(Tensor, Owner, &'static str)>,
+    /// With the widths of which stack each is computed.
+    sides: Vec<Side>,
+    side: Side,
     /// For what pass each is, where that is given other tokens than a micro-batch has.
     extents: Vec<Option<Extent>>,
     owner: Owner,
@@ -489,7 +514,14 @@ pub struct Registry {
 impl Default for Registry {
     fn default() -> Self {
         let of_place = std::array::from_fn(|_| Vec::new());
-        Self { tensors: Vec::new(), extents: Vec::new(), owner: Owner::Trained, of_place }
+        Self {
+            tensors: Vec::new(),
+            sides: Vec::new(),
+            side: Side::Decoder,
+            extents: Vec::new(),
+            owner: Owner::Trained,
+            of_place,
+        }
     }
 }
 
@@ -499,25 +531,36 @@ impl Registry {
         self.owner = owner;
     }
 
+    /// The stack to which tensors belong that follow.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// Says to which stack tensors belong that follow.
+    pub fn set_side(&mut self, side: Side) {
+        self.side = side;
+    }
+
     /// The number of a tensor, which is added where it is new.
     pub fn id(&mut self, tensor: Tensor, source: &'static str) -> TensorId {
         // The workspace of a library is the same for all networks.
-        let owner = if tensor.place == Place::Libraries { Owner::Trained } else { self.owner };
-        self.known((tensor, owner, source), None)
+        let is_of_all = tensor.place == Place::Libraries;
+        let (owner, side) = if is_of_all { (Owner::Trained, Side::Decoder) } else { (self.owner, self.side) };
+        self.known((tensor, owner, source), side, None)
     }
 
     /// The number of the same tensor in a pass that is given other tokens than a micro-batch has.
     pub fn of_extent(&mut self, id: TensorId, extent: Extent) -> TensorId {
-        self.known(self.tensors[id.index()], Some(extent))
+        self.known(self.tensors[id.index()], self.sides[id.index()], Some(extent))
     }
 
-    fn known(&mut self, named: (Tensor, Owner, &'static str), extent: Option<Extent>) -> TensorId {
-        let Self { tensors, extents, of_place, .. } = self;
+    fn known(&mut self, named: (Tensor, Owner, &'static str), side: Side, extent: Option<Extent>) -> TensorId {
+        let Self { tensors, sides, extents, of_place, .. } = self;
         let (tensor, owner, _) = named;
         let known = &mut of_place[tensor.place as usize];
         let is_same = |id: &&TensorId| {
             let at = id.index();
-            (tensors[at].0, tensors[at].1, extents[at]) == (tensor, owner, extent)
+            (tensors[at].0, tensors[at].1, sides[at], extents[at]) == (tensor, owner, side, extent)
         };
         if let Some(&id) = known.iter().find(is_same) {
             return id;
@@ -526,6 +569,7 @@ impl Registry {
         // never reached.
         let id = TensorId(u16::try_from(tensors.len()).unwrap_or(u16::MAX));
         tensors.push(named);
+        sides.push(side);
         extents.push(extent);
         known.push(id);
         id
@@ -544,7 +588,11 @@ impl Registry {
 
     fn bytes_at(&self, at: usize, widths: &Widths) -> u64 {
         let size = self.tensors[at].0.size;
-        self.extents[at].map_or_else(|| size.bytes(widths), |extent| size.bytes(&widths.of_extent(extent)))
+        match (self.extents[at], self.sides[at]) {
+            (Some(extent), _) => size.bytes(&widths.of_extent(extent)),
+            (None, Side::Encoder) => size.bytes(&widths.of_encoder()),
+            (None, Side::Decoder) => size.bytes(widths),
+        }
     }
 
     /// The tensor of a number.

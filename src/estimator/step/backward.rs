@@ -182,7 +182,8 @@ impl<'p> Tape<'p> {
     ) -> [Option<Gradient>; OPERANDS] {
         let mut made = [None; OPERANDS];
         for derivative in &kernel.derivatives {
-            if !kernel.is_joint && !needed.overlaps(Reads::operand(derivative.of)) {
+            let is_computed = kernel.is_joint && !derivative.is_apart;
+            if !is_computed && !needed.overlaps(Reads::operand(derivative.of)) {
                 continue;
             }
             let own = gradients.get(derivative.of).filter(|_| kernel.changes_each);

@@ -100,7 +100,12 @@ impl<'p> Tape<'p> {
             asides.extend(behind.iter().filter(is_made).map(|aside| (self.made(kernel, aside.tensor), aside.is_kept)));
             let is_brought = kernel.is_saved && matches!(self.mode, Mode::Redeem(_));
             kernel.brief.filter(|_| !is_brought).into_iter().for_each(|tensor| self.brief(tensor));
-            let node = if kernel.is_leaf && self.is_recording { self.leaf(storage).node } else { None };
+            let node = match self.mode {
+                _ if !kernel.is_leaf || !self.is_recording => None,
+                // It is only asked whether there is one.
+                Mode::Redeem(_) => Some((Node::MAX, 0)),
+                _ => self.leaf(storage).node,
+            };
             let node = node.or_else(|| {
                 if needed.is_empty() {
                     return None;

@@ -153,7 +153,7 @@ impl<'p> Play<'p> {
     /// buffers are what is put out.
     fn build(&mut self, network: &'p Played<'p>, constants: &[TensorId]) -> Vec<Storage> {
         let (mut plain, mut tied_head) = (vec![Vec::new(); self.renewed.len()], Vec::new());
-        let mut has_begun = false;
+        let mut has_embedding = false;
         self.each_declared(network, |play, Own { weight, number, .. }| {
             if weight.added.is_some() {
                 return;
@@ -164,14 +164,15 @@ impl<'p> Play<'p> {
                 play.tape.repeated(storage)
             });
             let storages: Vec<_> = storages.collect();
-            if number == network.embedding && has_begun {
-                tied_head = storages;
+            let is_embedding = number == network.embedding;
+            if is_embedding && has_embedding {
+                tied_head.extend(storages);
             } else if play.is_sharded() && weight.packing.is_empty() {
                 play.whole[number] = storages;
             } else if weight.made.is_some() {
                 plain[number] = storages;
             }
-            has_begun = true;
+            has_embedding |= is_embedding;
         });
         let buffers = constants.iter().map(|&constant| self.tape.allocate(constant)).collect();
         self.tape.release_all(&tied_head);

@@ -240,7 +240,7 @@ impl<'p> Play<'p> {
             self.enter_outer();
         }
         let begun = self.run_end(first, has_hooks.then_some(stages_before), given);
-        let (shared, names) = begun[1..].split_at(network.model.shared);
+        let (mut beside, mut shared_count) = (begun[1..].to_vec(), network.model.shared);
         let mut x = begun[0];
         // What the model's function keeps of a layer until the next one is done.
         let mut kept: Vec<Value> = Vec::new();
@@ -252,6 +252,17 @@ impl<'p> Play<'p> {
                     self.hook(scope, Hook::BeforeForward);
                     self.hook_on_the_way_back(scope, Hook::AfterBackward);
                     self.end_pending();
+                }
+                let (shared, names) = beside.split_at(shared_count);
+                if let Some(count) = instance.program.begins {
+                    let arguments = [&[x], shared, names, &kept, given_last].concat();
+                    let is_recomputed = is_recorded && instance.program.checkpoint.is_some();
+                    let results =
+                        self.run_block(has_hooks.then_some((1 + place, unit)), instance, &arguments, is_recomputed);
+                    kept.clear();
+                    (x, shared_count) = (results.first().copied().unwrap_or(x), count);
+                    beside = results.get(1..).unwrap_or_default().to_vec();
+                    continue;
                 }
                 let of_layer = (number, place, unit);
                 let cache = self.given.cache(of_layer);
@@ -285,7 +296,7 @@ impl<'p> Play<'p> {
             self.tape.mark(Moment::Loss);
             self.tape.on_the_way_back(Event::Mark(Moment::Backward));
         }
-        let arguments = [&[x], shared, names, &kept, given_last].concat();
+        let arguments = [&[x], &beside[..], &kept, given_last].concat();
         let results = self.run_end(last, has_hooks.then_some(stages_before + network.stages.len() - 1), &arguments);
         if !network.model.has_loss_under_autocast {
             self.tape.end_autocast();

@@ -138,30 +138,41 @@ impl<'p> Play<'p> {
 
     /// Goes through the weights of every block of a network, as its class declares them, each once.
     pub fn each_weight_of(&mut self, network: &'p Played<'p>, mut visit: impl FnMut(&mut Self, Own<'p>)) {
-        let is_tied = network.model.is_tied;
-        let mut has_begun = false;
+        let mut has_embedding = false;
         self.each_declared(network, |play, own| {
-            if !(is_tied && own.number == network.embedding && has_begun) {
+            let is_embedding = own.number == network.embedding;
+            if !(is_embedding && has_embedding) {
                 visit(play, own);
             }
-            has_begun = true;
+            has_embedding |= is_embedding;
         });
     }
 
-    /// The same with a tied head's matrix a second time.
+    /// The same with the matrix of the embedding as often as it is declared.
     pub fn each_declared(&mut self, network: &'p Played<'p>, mut visit: impl FnMut(&mut Self, Own<'p>)) {
         let stages = network.stages.as_slice();
         let [before @ .., Stage { instances: last, updates: last_updates, .. }] = stages else { return };
         // The closing block's weights are those of a norm, and then the head's matrix.
         let norm = last.iter().map(|last| last.weights.len().saturating_sub(1)).sum::<usize>();
         let (first, rest) = if network.model.declares_norm_first { (norm, norm) } else { (0, 0) };
+        let mut late: Vec<Own<'p>> = Vec::new();
         for (place, Stage { instances, updates, times, .. }) in stages.iter().enumerate() {
-            let skipped = if place == before.len() { rest } else { 0 };
+            let is_last = place == before.len();
+            let skipped = if is_last { rest } else { 0 };
+            if is_last || instances.iter().any(|instance| instance.program.begins.is_some()) {
+                late.drain(..).for_each(|own| visit(self, own));
+            }
             if *times > 1 {
                 self.tape.begin_repeat(*times);
             }
             for (instance, updates) in instances.iter().zip(updates) {
-                owned(instance, updates).skip(skipped).for_each(|own| visit(self, own));
+                for own in owned(instance, updates).skip(skipped) {
+                    if own.weight.is_declared_late {
+                        late.push(own);
+                    } else {
+                        visit(self, own);
+                    }
+                }
             }
             if place == 0 {
                 for (instance, updates) in last.iter().zip(last_updates) {

@@ -6,7 +6,7 @@ use super::norm::{Norm, norm};
 use crate::estimator::engines::{HeldPart, Local, Network, Plan, Round, Split, Unit, UnitPlace, Update};
 use crate::estimator::models::{Block, Model};
 use crate::estimator::operators::{
-    CUBLAS, CUBLASLT, Crossing, Form, Module, ModuleKind, Owner, Part, Place, Program, Registry, Size, Tensor,
+    CUBLAS, CUBLASLT, Crossing, Form, Module, ModuleKind, Owner, Part, Place, Program, Registry, Side, Size, Tensor,
     TensorId, Types, Weight,
 };
 use crate::estimator::units::{DType, Shape};
@@ -60,7 +60,7 @@ pub struct Played<'p> {
     pub model: &'p Model,
     /// Its blocks in order.
     pub stages: Vec<Stage<'p>>,
-    /// The number of its first weight, the token embedding's matrix.
+    /// The number of the token embedding's matrix.
     pub embedding: usize,
     /// Whether its weights are its own.
     pub is_own: bool,
@@ -184,7 +184,7 @@ impl<'p> Score<'p> {
             let shared = network.shared_with.and_then(|other| networks.get(other));
             let numbers = (networks.len(), count);
             let mut stages = stages(&network.model, plan, programs, registry, depth, numbers);
-            let embedding = shared.map_or(count, |other| other.embedding);
+            let embedding = shared.map_or_else(|| embedding(&stages, registry), |other| other.embedding);
             let is_own = shared.is_none();
             if let Some(other) = shared {
                 stages.iter_mut().zip(&other.stages).for_each(|(stage, other)| stage.share(other));
@@ -265,10 +265,14 @@ impl Programs {
         let updates = |weights: &[&Weight], registry: &mut Registry| {
             let held = plan.data_parallel.held(weights, &model.widths);
             let none = || Update { passes: vec![Vec::new(); plan.optimizer.passes()] };
-            let update = |weight| if *is_updated { plan.optimizer.update(weight, registry) } else { none() };
+            let update = |weight: &Weight| {
+                registry.set_side(weight.side);
+                if *is_updated { plan.optimizer.update(weight, registry) } else { none() }
+            };
             held.iter().map(update).collect::<Vec<_>>()
         };
         let lower = |block: &Block, registry: &mut Registry| {
+            registry.set_side(block.side);
             let mut program = block.lower(registry, *types);
             plan.data_parallel.prepare(&mut program.weights, registry);
             let kind = |module: usize| program.modules.get(module).map(|module| module.kind);
@@ -293,6 +297,7 @@ impl Programs {
         // A tied head's matrix has its turn with the embedding.
         let last = is_own.iter().map(|is_own| if *is_own { own.next() } else { None }.unwrap_or_default()).collect();
         registry.set_owner(Owner::Trained);
+        registry.set_side(Side::Decoder);
         Self {
             opening: [Lowered { program: opening, updates }],
             layers,
@@ -313,6 +318,27 @@ impl Programs {
         let own = |weight: &&Weight| !(has_inner && weight.added.is_some());
         layers.last().map(|lowered| lowered.program.weights.iter().filter(own).collect())
     }
+}
+
+/// The number of the token embedding's matrix; that of the first weight where there is none.
+fn embedding(stages: &[Stage<'_>], registry: &Registry) -> usize {
+    let mut all = weights(stages);
+    let first = weights(stages).next().map_or(0, |(_, number)| number);
+    all.find(|(weight, _)| is_embedding(weight, registry)).map_or(first, |(_, number)| number)
+}
+
+/// The weights of stages in order, with their numbers.
+fn weights<'a>(stages: &'a [Stage<'a>]) -> impl Iterator<Item = (&'a Weight, usize)> {
+    let instances = stages.iter().flat_map(|stage| &stage.instances);
+    instances.flat_map(|instance| instance.program.weights.iter().zip(instance.weights.iter().copied()))
+}
+
+/// Whether a weight is the matrix of the token embedding, which stacks have in common.
+fn is_embedding(weight: &Weight, registry: &Registry) -> bool {
+    weight.values.iter().any(|&id| {
+        let tensor = registry.tensor(id);
+        (tensor.place, tensor.part) == (Place::TokenEmbedding, Part::Weight)
+    })
 }
 
 /// Whether a weight is the matrix of the head.
@@ -407,13 +433,14 @@ fn stages<'p>(
     }
     let [closing] = &programs.closing;
     let units = if is_unit(&closing.program) { vec![units_of(&closing.program, true).0] } else { Vec::new() };
-    let mut last = stage(&programs.closing, units, Vec::new(), 1);
-    if model.is_tied {
-        // The head's matrix is the embedding's, the first of all.
-        let weights = programs.closing[0].program.weights.iter().zip(&mut last.instances[0].weights);
-        weights.filter(|(weight, _)| is_head(weight, registry)).for_each(|(_, number)| *number = first);
+    all.push(stage(&programs.closing, units, Vec::new(), 1));
+    // A tied head's matrix is the embedding's, and so is that of another stack's embedding.
+    let embedding = embedding(&all, registry);
+    let is_same = |weight: &Weight| model.is_tied && is_head(weight, registry) || is_embedding(weight, registry);
+    for instance in all.iter_mut().flat_map(|stage| &mut stage.instances) {
+        let weights = instance.program.weights.iter().zip(&mut instance.weights);
+        weights.filter(|(weight, _)| is_same(weight)).for_each(|(_, number)| *number = embedding);
     }
-    all.push(last);
     all
 }
 

@@ -30,8 +30,20 @@ widths! {
     SequenceBy128, S128 = "S₁₂₈";
     /// Tokens of a sequence, up to a multiple of 8: columns of a mask of memory-efficient attention.
     SequenceBy8, S8 = "S₈";
+    /// Tokens of a sequence, up to a multiple of 16: columns of the gradient of such a mask.
+    SequenceBy16, S16 = "S₁₆";
     /// Tokens of a sequence, up to a multiple of 32: rows of the sums of memory-efficient attention.
     SequenceBy32, S32 = "S₃₂";
+    /// Positions that an encoder before the decoder puts out for a sequence.
+    Source, SE = "S_e";
+    /// The same, up to a multiple of 8: columns of a mask of memory-efficient attention.
+    SourceBy8, SE8 = "S_e₈";
+    /// The same, up to a multiple of 16.
+    SourceBy16, SE16 = "S_e₁₆";
+    /// Channels of sound.
+    Channels, MELS = "n_mel";
+    /// Rows of the table of positions of an encoder before the decoder.
+    SourcePositions, PE = "S_e,max";
     /// Tokens of a sequence that have a next one.
     Predicted, S1 = "(S−1)";
     /// Tokens of a prompt.
@@ -194,15 +206,20 @@ pub struct Widths {
     values: [u64; COUNT],
     /// Documents of a sequence, where all sequences of a micro-batch stand one behind the other in one.
     documents: Option<u64>,
+    /// The value of every width in an encoder before the decoder, where there is one.
+    encoder: [u64; COUNT],
+    /// Sequences of the encoder for each of the decoder.
+    encoded: u64,
 }
 
 impl Widths {
     /// The widths of a model at so many tokens a sequence; those that are not named are 1. What kernels pad is derived
     /// here, so that no rule rounds.
     pub fn new(sequence: u64, named: &[(Width, u64)]) -> Self {
-        let given = named
-            .iter()
-            .fold(Self { values: [1; COUNT], documents: None }, |widths, &(width, value)| widths.with(width, value));
+        let given = named.iter().fold(
+            Self { values: [1; COUNT], documents: None, encoder: [1; COUNT], encoded: 1 },
+            |widths, &(width, value)| widths.with(width, value),
+        );
         let head = given.of(Width::HeadDim);
         // csrc/flash_attn/flash_api.cpp of PyTorch 2.15: heads of more than 192 take kernels of 256 columns.
         given
@@ -224,6 +241,7 @@ impl Widths {
             .with(Width::Cached, sequence)
             .with(Width::SequenceBy128, multiple(128))
             .with(Width::SequenceBy8, multiple(8))
+            .with(Width::SequenceBy16, multiple(16))
             .with(Width::SequenceBy32, multiple(32))
     }
 
@@ -231,6 +249,20 @@ impl Widths {
     pub const fn flattened(mut self, documents: u64) -> Self {
         self.documents = Some(documents);
         self
+    }
+
+    /// The same widths with those of an encoder before the decoder, which has so many sequences for each of the decoder.
+    pub const fn behind(mut self, encoder: Self, encoded: u64) -> Self {
+        (self.encoder, self.encoded) = (encoder.values, encoded);
+        self
+    }
+
+    /// The widths of the encoder. Sequences, ranks of adapters and workspaces follow those of the decoder.
+    pub const fn of_encoder(self) -> Self {
+        let batch = self.of(Width::Batch).saturating_mul(self.encoded);
+        let (rank, workspace) = (self.of(Width::Rank), self.of(Width::CublasWorkspace));
+        let encoder = Self { values: self.encoder, ..self };
+        encoder.with(Width::Batch, batch).with(Width::Rank, rank).with(Width::CublasWorkspace, workspace)
     }
 
     /// The same widths at a micro-batch of so many sequences.

@@ -14,6 +14,7 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
     let mut script = Script { is_recorded: true, ..Script::default() };
     let ids = script.name();
     let mut batch = vec![of_batch(Part::Ids, tokens())];
+    let source = model.source.map(|form| (script.name(), of_batch(Part::Ids, form)));
     // torchtitan's trainer moves each micro-batch to the device in its turn, and keeps its loss until the step is over.
     let moves_batches = networks.scenario.cluster.engine == Engine::Torchtitan;
     let mut labels = ids;
@@ -21,7 +22,9 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         labels = script.name();
         batch.push(of_batch(Part::Labels, form));
     }
-    let mut given = vec![ids];
+    // An encoder reads one sequence, and the decoder's ids are its labels, shifted.
+    let mut given = source.map_or(vec![ids], |(source, _)| vec![source, ids]);
+    batch.extend(source.map(|(_, tensor)| tensor));
     for &(place, form) in &model.beside {
         given.push(script.name());
         batch.push(Tensor { place, part: Part::Ids, size: Size::Of(form) });
@@ -32,14 +35,15 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
     if is_kept {
         script.forget(&[loss, logits]);
     }
-    let into = vec![loss, logits];
+    let put_out: Vec<_> = (0..model.put_out).map(|_| script.name()).collect();
+    let into = [&[loss, logits], &put_out[..]].concat();
     script.passes.push(Pass::Forward { network: 0, given, given_last: vec![labels], into, is_recorded: true });
     let scales_loss = networks.data_parallel.loss_scales() > 0;
     if let Some(output) = model.output.as_ref().filter(|_| !scales_loss) {
         script.call_into(output.clone(), &[loss, labels], &[loss, logits]);
     }
     if !model.keeps_logits {
-        script.forget(&[logits]);
+        script.forget(&[&[logits], &put_out[..]].concat());
     }
     // What the engine's own `backward` makes of the loss goes with it.
     let scaled: Vec<_> = (0..networks.data_parallel.loss_scales()).map(|_| script.name()).collect();
@@ -52,7 +56,7 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         script.passes.push(Pass::Keep(loss, Name::Losses));
         script.forget(&[logits, ids, labels]);
     } else if !is_kept {
-        script.forget(&[loss, logits]);
+        script.forget(&[&[loss, logits], &put_out[..]].concat());
     }
     let mut outside = super::checkpoint::passes(networks.scenario);
     if !outside.is_empty() {
@@ -67,7 +71,7 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         before: Vec::new(),
         micro_batch: script.passes,
         before_update: Vec::new(),
-        after: vec![Pass::Forget(vec![loss, logits])],
+        after: vec![Pass::Forget([&[loss, logits], &put_out[..]].concat())],
         left: Vec::new(),
         outside,
         names: script.names,

@@ -8,7 +8,7 @@ mod small;
 use std::ops::Range;
 
 use crate::estimator::engines::acts::{Act, ModuleHook};
-use crate::estimator::operators::{Form, Held, Part, Place, Registry, Size, Tensor, TensorId, Weight};
+use crate::estimator::operators::{Form, Held, Part, Place, Registry, Side, Size, Tensor, TensorId, Weight};
 use crate::estimator::units::{DType, Shape};
 pub use coordinator::Parameter;
 use flat::Flat;
@@ -186,6 +186,8 @@ fn master(elements: u64, registry: &mut Registry) -> Weight {
         gradient,
         gradient_sum: gradient,
         first_gradient: None,
+        side: Side::Decoder,
+        is_declared_late: false,
         redistributed: None,
         is_trained: true,
         held: Held::Elements(elements),
