@@ -55,7 +55,7 @@ fn is_target(place: Place, targets: AdapterTargets, has_experts: bool) -> bool {
         // Where there are experts, peft takes the names of these matrices for those of experts
         // (`_convert_peft_config_moe` in utils/transformers_weight_conversion.py).
         Place::Gate | Place::Up | Place::Down => targets == AdapterTargets::All && !has_experts,
-        Place::LatentDown | Place::LatentUp => targets == AdapterTargets::All,
+        Place::QueryDown | Place::LatentDown | Place::LatentUp => targets == AdapterTargets::All,
         _ => false,
     }
 }

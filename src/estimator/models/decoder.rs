@@ -456,6 +456,7 @@ impl Parts<'_> {
             (Width::ExpertFeedForward, model.expert_width()),
             (Width::SharedFeedForward, model.experts.shared_width),
             (Width::LatentRank, model.latent.kv_rank),
+            (Width::QueryRank, model.latent.query_rank),
             (Width::RotaryDim, model.latent.rope_dim),
         ];
         let named = named.map(|(width, value)| (width, u64::from(value.max(1))));

@@ -1,5 +1,4 @@
-//! DeepSeek-V2-Lite's stack (transformers 5.23.0, models/deepseek_v2/modeling_deepseek_v2.py): latent attention without
-//! compressed queries, first layers with a dense block, and experts that every token visits.
+//! DeepSeek-V2's stack (transformers 5.23.0, models/deepseek_v2/modeling_deepseek_v2.py): latent attention, first layers with a dense block, and experts that every token visits.
 
 use super::decoder::{Parts, Stack, linear, tokens};
 use super::llama::{DECLARED, gated, mask_form, norm};
@@ -7,17 +6,16 @@ use super::{Block, Run, experts};
 use crate::estimator::choice::{Bias, Mlp, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use crate::estimator::operators::{Form, HeadLayout, HeadWidths, Operator, Place, Routing, Value};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{C, CR, D, DK, DR, DType, F, FS, H, N, S, V};
+use crate::estimator::units::{C, CQ, CR, D, DK, DR, DType, F, FS, H, N, S, V};
 
-/// Whether a model's layers are like those of DeepSeek-V2-Lite. Larger models compress queries, and choose their experts
-/// in another way.
+/// Whether a model's layers are like those of DeepSeek-V2. DeepSeek-V3 has their features, and a class of its own.
 pub fn is_like(model: &Model) -> bool {
     (model.norm, model.norms, model.mlp, model.position) == (Norm::RmsNorm, 2, Mlp::Gated, Position::Rotary)
         && (model.packing, model.softmax) == (Packing::Separate, Softmax::Full)
         && (model.parallel, model.soft_cap) == (Switch::Off, Switch::Off)
         && (model.bias, model.qk_norm) == (Bias::None, QkNorm::Off)
         && model.kv_heads == model.heads
-        && (model.latent.query_rank == 0 && model.latent.kv_rank > 0 && model.latent.rope_dim > 0)
+        && (model.latent.kv_rank > 0 && model.latent.rope_dim > 0)
         && (model.experts.count > 0 && model.experts.shared_width > 0 && experts::have_several_active(model))
 }
 
@@ -70,7 +68,13 @@ fn attention(
     mask: Option<Value>,
 ) -> (Value, Option<Value>) {
     let has_several_heads = parts.model.heads > 1;
-    let q = block.add(Place::Query, linear(h, H, N * DK));
+    let q = if parts.model.latent.query_rank > 0 {
+        let low = block.add(Place::QueryDown, linear(h, H, CQ));
+        let low = block.add(Place::QueryDownNorm, norm(low, CQ));
+        block.add(Place::Query, linear(low, CQ, N * DK))
+    } else {
+        block.add(Place::Query, linear(h, H, N * DK))
+    };
     let q = block.add(Place::Query, Operator::Heads { x: q, copies_back: has_several_heads });
     let split = |x, whole, first, second| Operator::SplitAt { x, whole, first, second };
     let [plain_q, turning_q] = block.add_all(Place::QueryParts, split(q, DK, D, DR));
@@ -99,7 +103,9 @@ fn attention(
 
 /// `DeepseekV2Moe.forward`.
 fn sparse(parts: &Parts<'_>, block: &mut Block, h: Value) -> Value {
-    let (routed, kept) = experts::routed(block, h, Routing::Wide);
+    // Models with compressed queries choose groups of experts first.
+    let routing = if parts.model.latent.query_rank > 0 { Routing::Grouped } else { Routing::Wide };
+    let (routed, kept) = experts::routed(block, h, routing);
     let shared = gated(parts, block, h, FS, |x| Operator::Silu { x });
     let sum = block.add(Place::SharedAdd, Operator::Add { x: routed, y: shared });
     block.named(&kept);

@@ -36,7 +36,7 @@ pub fn routed(block: &mut Block, h: Value, routing: Routing) -> (Value, [Value; 
     let router = Operator::Router { x: h, stack, routing, adapter: None };
     let [logits, scores, ids] = block.add_all(Place::Router, router);
     // Mixtral and Qwen 3 have this view before the router, and its gradient waits for the router's anyway.
-    let x = if routing == Routing::Wide { block.add(Place::Dispatch, Operator::Reshape { x: h }) } else { h };
+    let x = if routing.is_wide() { block.add(Place::Dispatch, Operator::Reshape { x: h }) } else { h };
     let out = block.add(Place::Dispatch, Operator::Experts { x, scores, ids, stack, adapter: None });
     (out, [logits, scores, ids])
 }

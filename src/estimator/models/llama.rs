@@ -136,7 +136,9 @@ fn layer(parts: &Parts<'_>) -> Block {
 }
 
 /// The order in which the classes of layers declare their weights.
-pub const DECLARED: [Place; 19] = [
+pub const DECLARED: [Place; 21] = [
+    Place::QueryDown,
+    Place::QueryDownNorm,
     Place::Query,
     Place::Key,
     Place::Value,

@@ -38,7 +38,20 @@ pub enum Routing {
     Narrowed,
     /// Logits in fp32, and weights that are multiplied by a number (`DeepseekV2TopkRouter.forward`).
     Wide,
+    /// The same of experts in groups, of which some are chosen first (`group_limited_greedy`).
+    Grouped,
 }
+
+impl Routing {
+    /// Whether logits are in fp32 from the beginning.
+    pub fn is_wide(self) -> bool {
+        matches!(self, Self::Wide | Self::Grouped)
+    }
+}
+
+/// Groups of experts, and how many of them are chosen (`n_group` and `topk_group` of the configuration of DeepSeek-V2).
+const GROUPS: u32 = 8;
+const CHOSEN_GROUPS: u32 = 3;
 
 /// A router: logits, the weights of the experts that were chosen, and their numbers.
 pub fn router(k: &mut Lowering<'_>, x: Slot, stack: Stack, routing: Routing, adapter: Option<Adapter>) -> [Slot; 3] {
@@ -51,13 +64,13 @@ pub fn router(k: &mut Lowering<'_>, x: Slot, stack: Stack, routing: Routing, ada
     let x = k.view(x, k.form(x)).d(0, NOTHING, &[PassView]).put();
     let is_cached = k.is_trained();
     let mut matrix = Matrix { from: width, to: experts, dtype, is_cached };
-    let input = if routing == Routing::Wide { k.cast(Part::InFp32, x, DType::Single) } else { x };
+    let input = if routing.is_wide() { k.cast(Part::InFp32, x, DType::Single) } else { x };
     let mut weight = delta.map_or(weight, |delta| {
         let sum = k.kernel(Part::FoldedWeight, k.form(delta), &[weight, delta.into()]).d(1, NOTHING, &[Pass]).put();
         k.hold(sum);
         sum.into()
     });
-    if routing == Routing::Wide && dtype != DType::Single {
+    if routing.is_wide() && dtype != DType::Single {
         let wide = k.kernel(Part::WeightInFp32, Form::new(DType::Single, experts * width), &[weight]);
         weight = wide.d(0, NOTHING, &[New]).put().into();
         matrix = Matrix { dtype: DType::Single, is_cached: false, ..matrix };
@@ -65,7 +78,7 @@ pub fn router(k: &mut Lowering<'_>, x: Slot, stack: Stack, routing: Routing, ada
     let logits = mm(k, Part::Result, input, weight, matrix);
     // Arguments stay until the call is over, which may have cast them.
     k.hold_until(input, logits);
-    if let (Operand::Value(slot), Routing::Wide) = (weight, routing) {
+    if let (Operand::Value(slot), true) = (weight, routing.is_wide()) {
         k.hold_until(slot, logits);
     }
     let wide = k.cast(Part::InFp32, logits, DType::Single);
@@ -74,8 +87,9 @@ pub fn router(k: &mut Lowering<'_>, x: Slot, stack: Stack, routing: Routing, ada
     let softmax = softmax.d(0, OUTPUT, &[New, Brief(Size::Of(whole))]).put();
     // `router_probs`, a name of the function.
     k.hold(softmax);
-    let [chosen, ids] = top(k, softmax, tokens * active);
-    if routing == Routing::Wide {
+    let probabilities = if routing == Routing::Grouped { of_groups(k, softmax, tokens) } else { softmax };
+    let [chosen, ids] = top(k, probabilities, tokens * active);
+    if routing.is_wide() {
         let scores = k.scale(Part::Result, chosen);
         return [logits, scores, ids];
     }
@@ -91,6 +105,26 @@ pub fn router(k: &mut Lowering<'_>, x: Slot, stack: Stack, routing: Routing, ada
     let dtype = if routing == Routing::Narrowed { k.form(logits).dtype } else { DType::Single };
     let scores = k.cast(Part::Result, scores, dtype);
     [logits, scores, ids]
+}
+
+/// Probabilities of the experts in the best groups, and zeros for the others. Everything but the probabilities has a name until
+/// the function ends.
+fn of_groups(k: &mut Lowering<'_>, softmax: Slot, tokens: Shape) -> Slot {
+    let form = k.form(softmax);
+    let groups = tokens.by(GROUPS);
+    let best = k.constant(Part::Maximum, Form { shape: groups, ..form }, &[softmax]);
+    let places = k.constant(Part::Ids, Form::new(DType::Long, groups), &[softmax]);
+    let chosen = tokens.by(CHOSEN_GROUPS);
+    k.constant(Part::Chosen, Form { shape: chosen, ..form }, &[best]);
+    let ids = k.constant(Part::ChosenIds, Form::new(DType::Long, chosen), &[best]);
+    let mask = k.constant(Part::Mask, Form { shape: groups, ..form }, &[best]);
+    let of_experts = k.constant(Part::Mask, form, &[mask]);
+    let flags = k.constant(Part::Table, form.with_dtype(DType::Byte), &[of_experts]);
+    let others = k.constant(Part::Table, form.with_dtype(DType::Byte), &[flags]);
+    [best, places, ids, mask, of_experts].into_iter().for_each(|name| k.hold(name));
+    let filled = k.kernel(Part::Filled, form, &[softmax.into(), others.into()]).d(0, SECOND, &[New]).put();
+    k.hold(filled);
+    filled
 }
 
 /// What peft adds to a matrix that is no layer (`ParamWrapper` in tuners/lora/layer.py): `B @ A * scaling` in the type of

@@ -58,6 +58,8 @@ names! {
         KeyCache "keys so far",
         ValueCache "values so far",
         Attention "attention",
+        QueryDown "queries, compressed",
+        QueryDownNorm "norm of compressed queries",
         LatentDown "keys and values, compressed",
         LatentParts "compressed part and position",
         LatentNorm "norm of what is compressed",

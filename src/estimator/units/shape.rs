@@ -96,6 +96,8 @@ widths! {
     SharedFeedForward, FS = "f_s";
     /// Rank to which keys and values are compressed.
     LatentRank, C = "c";
+    /// Rank to which queries are compressed.
+    QueryRank, CQ = "c_q";
     /// Rotated elements that latent attention adds to a head.
     RotaryDim, DR = "d_r";
     /// Compressed keys and values with the rotated elements of all heads.
