@@ -211,6 +211,25 @@ ROWS = {
     "llama-in-backward": {**RECIPE, "in_backward": True},
     "qwen2.5-in-backward-amp": {**RECIPE, "model": "qwen2.5-0.5b", "in_backward": True, "precision": "amp", "ckpt": True},
     # The same with settings that were drawn at random.
+    "t5": {"with": "encoders", "model": "t5-base", "batch": 2, "sequence": 96, "source": 128, "layers": 2, "precision": "bf16"},
+    "t5-eager-amp": {"with": "encoders", "model": "t5-base", "batch": 2, "sequence": 96, "source": 130, "layers": 3, "precision": "amp", "attn": "eager"},
+    "t5-amp-ckpt": {"with": "encoders", "model": "t5-base", "batch": 3, "sequence": 97, "source": 64, "layers": 2, "precision": "amp", "ckpt": True},
+    "t5-dropout": {"with": "encoders", "model": "t5-base", "batch": 2, "sequence": 96, "source": 100, "layers": 2, "precision": "amp", "dropout": 0.1},
+    "flan-t5-lora": {
+        "with": "encoders", "model": "flan-t5-xl", "batch": 2, "sequence": 96, "source": 128, "layers": 2, "precision": "amp", "base": "bf16", "rank": 16,
+        "targets": "all", "ckpt": True,
+    },
+    "bart": {"with": "encoders", "model": "bart-large", "batch": 2, "sequence": 96, "source": 128, "layers": 2, "precision": "amp"},
+    "bart-eager-ckpt": {
+        "with": "encoders", "model": "bart-large", "batch": 2, "sequence": 96, "source": 128, "layers": 3, "precision": "bf16", "attn": "eager", "ckpt": True,
+        "dropout": 0.1,
+    },
+    "bart-lora": {
+        "with": "encoders", "model": "bart-large", "batch": 2, "sequence": 96, "source": 128, "layers": 2, "precision": "bf16", "base": "bf16", "rank": 16,
+        "targets": "all",
+    },
+    "whisper-amp-ckpt": {"with": "encoders", "model": "whisper-small", "batch": 1, "sequence": 96, "source": 1500, "layers": 2, "precision": "amp", "ckpt": True},
+    "whisper-dropout": {"with": "encoders", "model": "whisper-small", "batch": 1, "sequence": 96, "source": 1500, "layers": 2, "precision": "bf16", "dropout": 0.1},
     "held-fsdp1-tied": {"with": "fsdp", "impl": "fsdp1", "model": "qwen2.5-0.5b", "batch": 2, "sequence": 1536, "layers": 3, "world": 8, "precision": "amp", "ckpt": True},
     "held-fsdp1-accum": {"with": "fsdp", "impl": "fsdp1", "model": "tinyllama-1.1b", "batch": 1, "sequence": 3000, "layers": 3, "world": 8, "precision": "amp", "ckpt": True, "accum": 3},
     "held-fsdp2-one-amp-ckpt": {"with": "fsdp", "impl": "fsdp2", "model": "llama-3.1-8b", "batch": 1, "sequence": 1024, "layers": 2, "world": 1, "precision": "amp", "ckpt": True},

@@ -134,6 +134,8 @@ fn attention(
     let is_cross = cross.is_some();
     let place = |own, other| if is_cross { other } else { own };
     let is_eager = parts.is_eager();
+    // In fp32 the kernel puts gradients out token by token.
+    let is_flash = !is_eager && (parts.call.has_autocast || parts.call.dtype == DType::Half);
     let has_heads = parts.model.heads > 1;
     let heads = |block: &mut Block, place, x, copies_back| {
         let x = block.add(place, Operator::Heads { x, copies_back: copies_back && has_heads });
@@ -141,11 +143,12 @@ fn attention(
     };
     let q = block.add(place(Place::Query, Place::CrossQuery), with_bias(h, H, N * D));
     let q = block.add(place(Place::QueryScale, Place::CrossQueryScale), Operator::Scale { x: q });
-    let q = heads(block, place(Place::Query, Place::CrossQuery), q, true);
+    let q = heads(block, place(Place::Query, Place::CrossQuery), q, is_eager || is_flash);
     let k = block.add(place(Place::Key, Place::CrossKey), linear(memory, H, N * D));
-    let k = heads(block, place(Place::Key, Place::CrossKey), k, !is_eager || parts.call.has_several_sequences);
+    let k =
+        heads(block, place(Place::Key, Place::CrossKey), k, is_flash || is_eager && parts.call.has_several_sequences);
     let v = block.add(place(Place::Value, Place::CrossValue), with_bias(memory, H, N * D));
-    let v = heads(block, place(Place::Value, Place::CrossValue), v, true);
+    let v = heads(block, place(Place::Value, Place::CrossValue), v, is_eager || is_flash);
     let layout = HeadLayout { are_values_by_head: has_heads, is_by_head: has_heads, ..head_layout(parts) };
     let at = place(Place::Attention, Place::CrossAttention);
     let (a, weights) = if is_eager {

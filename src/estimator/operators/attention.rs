@@ -192,7 +192,9 @@ fn flash(k: &mut Lowering<'_>, inputs: [Slot; 3], form: Form, layout: HeadLayout
     let last = [&[New, padded(Shape::ONE), padded(D32)], expanded].concat();
     let call = k.kernel(Part::Result, form, &inputs.map(Operand::Value)).savable();
     // softmax_lse, the sums of split keys, the state of the random numbers and its seed.
-    let call = call.aside(Part::LogSumExp, Size::Of(row)).workspace(split(Shape::ONE)).workspace(split(D32));
+    let call = call.aside(Part::LogSumExp, Size::Of(row));
+    // Keys are not split where weights are dropped (`set_params_splitkv`).
+    let call = if layout.has_dropout { call } else { call.workspace(split(Shape::ONE)).workspace(split(D32)) };
     let (state, seed) = (Size::Bytes(16), Size::Bytes(8));
     let call = if layout.has_dropout {
         // A state is made that another one replaces, as recorded.

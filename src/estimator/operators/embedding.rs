@@ -77,7 +77,7 @@ pub fn rows_of(
     let gradient = if held == rows { New } else { NewOf(Size::Of(Form::new(k.types.weights, rows * width))) };
     let sort = [each, each, each, Brief(Size::Sort { tokens, rows }), Drop(0), gradient];
     // segment_offsets, num_of_segments, and the counts that unique_by_key drops.
-    let find = [each, one, each, Brief(sorting(0, 1279)), Drop(0)];
+    let find = [each, one, each, Brief(Size::Ends { tokens }), Drop(0)];
     // partials_per_segment, their offsets by a scan, num_of_partial_segments.
     let count = [segment, segment, Brief(Size::SegmentScan { tokens, rows }), one];
     let effects = [before, &sort, &find, &count, sums].concat();

@@ -86,7 +86,9 @@ pub fn router(k: &mut Lowering<'_>, x: Slot, stack: Stack, routing: Routing, ada
     let softmax = k.kernel(Part::Softmax, whole, &[wide.into()]);
     let softmax = softmax.d(0, OUTPUT, &[New, Brief(Size::Of(whole))]).put();
     // `router_probs`, a name of the function.
-    k.hold(softmax);
+    if routing != Routing::Grouped {
+        k.hold(softmax);
+    }
     let probabilities = if routing == Routing::Grouped { of_groups(k, softmax, tokens) } else { softmax };
     let [chosen, ids] = top(k, probabilities, tokens * active);
     if routing.is_wide() {
@@ -115,14 +117,16 @@ fn of_groups(k: &mut Lowering<'_>, softmax: Slot, tokens: Shape) -> Slot {
     let best = k.constant(Part::Maximum, Form { shape: groups, ..form }, &[softmax]);
     let places = k.constant(Part::Ids, Form::new(DType::Long, groups), &[softmax]);
     let chosen = tokens.by(CHOSEN_GROUPS);
-    k.constant(Part::Chosen, Form { shape: chosen, ..form }, &[best]);
+    let values = k.constant(Part::Chosen, Form { shape: chosen, ..form }, &[best]);
     let ids = k.constant(Part::ChosenIds, Form::new(DType::Long, chosen), &[best]);
+    k.hold_until(values, ids);
     let mask = k.constant(Part::Mask, Form { shape: groups, ..form }, &[best]);
     let of_experts = k.constant(Part::Mask, form, &[mask]);
     let flags = k.constant(Part::Table, form.with_dtype(DType::Byte), &[of_experts]);
     let others = k.constant(Part::Table, form.with_dtype(DType::Byte), &[flags]);
     [best, places, ids, mask, of_experts].into_iter().for_each(|name| k.hold(name));
     let filled = k.kernel(Part::Filled, form, &[softmax.into(), others.into()]).d(0, SECOND, &[New]).put();
+    k.hold_until(softmax, filled);
     k.hold(filled);
     filled
 }

@@ -127,6 +127,12 @@ pub enum Size {
         /// Bytes of all.
         fixed: u64,
     },
+    /// CUB's search for the ends of segments of sorted ids; how much it takes was fitted to what was recorded, as that of a
+    /// scan.
+    Ends {
+        /// Tokens.
+        tokens: Shape,
+    },
     /// The same, for a row or an index of each segment: the smaller of tokens and rows of the table.
     Segments {
         /// Tokens.
@@ -303,6 +309,7 @@ impl Size {
             Self::Sorting { tokens, each, fixed } => {
                 sorted(tokens, n(tokens).saturating_mul(each).saturating_add(fixed))
             }
+            Self::Ends { tokens } => sorted(tokens, 1023 + 256 * n(tokens).div_ceil(20_480).min(1 << 40)),
             Self::Segments { tokens, rows } => sorted(tokens, n(tokens).min(n(rows)).saturating_mul(8)),
             Self::Scan { elements } => scan(n(elements)),
             Self::SegmentScan { tokens, rows } => sorted(tokens, scan(n(tokens).min(n(rows)))),
