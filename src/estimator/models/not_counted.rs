@@ -78,7 +78,7 @@ reasons! {
     /// Adapters on stacked weights.
     AdaptedExperts = "adapters on experts are not played with dropout, which peft refuses";
     /// Multi-head latent attention.
-    LatentAttention = "only latent attention like that of DeepSeek-V2-Lite is played yet";
+    LatentAttention = "only latent attention like that of DeepSeek-V2 is played yet";
     /// Images.
     Vision = "vision towers are not played yet";
     /// Adapters in encoders.
