@@ -150,47 +150,64 @@ const HELD: &[Held] = &[
 /// while it is built is not played, and leaves them. Beyond them nothing may be further off than a part in 5,000.
 const PAGES: u64 = 4 << 20;
 
-#[test]
-fn live_and_reserved_memory_of_rows_are_equal_to_the_byte() {
-    for held in HELD {
-        let rows = rows(held.file);
-        let (mut played, mut live, mut reserved, mut refused) = (0, 0, 0, BTreeMap::new());
-        let (mut right, mut tried) = (0, 0);
-        for row in rows.iter().filter(|row| !row.is_left_out) {
-            let program = match Program::of_run(&row.scenario, row.unsaid) {
-                Ok(program) => program,
-                Err(reason) => {
-                    *refused.entry(reason).or_insert(0) += 1;
-                    continue;
-                }
-            };
-            played += 1;
-            // Packed matrices are counted as what they stand for.
-            assert!(
-                row.id.contains("nf4") || row.parameters.is_none_or(|said| program.parameters() == said),
-                "{}",
-                row.id
-            );
-            let steps = program.first_steps(held.steps);
-            let outside = steps.replay_outside(row.segments, u64::MAX);
-            let replayed = outside.unwrap_or_else(|| steps.replay(row.segments, u64::MAX)).expect("there is no limit");
-            live += usize::from(replayed.live == row.live);
-            reserved += usize::from(replayed.reserved == row.reserved);
-            let is_near = |said: u64, row: u64, bytes| said.abs_diff(row) <= bytes || said.abs_diff(row) * 5000 <= row;
-            assert!(is_near(replayed.live, row.live, 0), "{}: live {}", row.id, replayed.live);
-            let is_reserved_near = !row.has_trained || is_near(replayed.reserved, row.reserved, PAGES);
-            assert!(is_reserved_near, "{}: reserved {}", row.id, replayed.reserved);
-            // The search of rows with growing segments began at the peak of fixed ones.
-            if let (Some(least), Segments::Fixed) = (row.least, row.segments) {
-                let runs = |limit| steps.replay(row.segments, limit).is_ok();
-                tried += 1;
-                right += usize::from(runs(least) && !runs(least / 100 * 99));
+/// Compares the rows of a file.
+fn compare(held: &Held) {
+    let rows = rows(held.file);
+    let (mut played, mut live, mut reserved, mut refused) = (0, 0, 0, BTreeMap::new());
+    let (mut right, mut tried) = (0, 0);
+    for row in rows.iter().filter(|row| !row.is_left_out) {
+        let program = match Program::of_run(&row.scenario, row.unsaid) {
+            Ok(program) => program,
+            Err(reason) => {
+                *refused.entry(reason).or_insert(0) += 1;
+                continue;
             }
+        };
+        played += 1;
+        // Packed matrices are counted as what they stand for.
+        assert!(row.id.contains("nf4") || row.parameters.is_none_or(|said| program.parameters() == said), "{}", row.id);
+        let steps = program.first_steps(held.steps);
+        let outside = steps.replay_outside(row.segments, u64::MAX);
+        let replayed = outside.unwrap_or_else(|| steps.replay(row.segments, u64::MAX)).expect("there is no limit");
+        live += usize::from(replayed.live == row.live);
+        reserved += usize::from(replayed.reserved == row.reserved);
+        let is_near = |said: u64, row: u64, bytes| said.abs_diff(row) <= bytes || said.abs_diff(row) * 5000 <= row;
+        assert!(is_near(replayed.live, row.live, 0), "{}: live {}", row.id, replayed.live);
+        let is_reserved_near = !row.has_trained || is_near(replayed.reserved, row.reserved, PAGES);
+        assert!(is_reserved_near, "{}: reserved {}", row.id, replayed.reserved);
+        // The search of rows with growing segments began at the peak of fixed ones.
+        if let (Some(least), Segments::Fixed) = (row.least, row.segments) {
+            let runs = |limit| steps.replay(row.segments, limit).is_ok();
+            tried += 1;
+            right += usize::from(runs(least) && !runs(least / 100 * 99));
         }
-        let left_out = rows.iter().filter(|row| row.is_left_out).count();
-        let found = ((rows.len(), left_out), played, live, reserved);
-        assert_eq!(found, (held.rows, held.played, held.live, held.reserved), "{}", held.file);
-        assert_eq!(refused.into_iter().collect::<Vec<_>>(), held.refused, "{}", held.file);
-        assert_eq!((right, tried), held.least, "{}", held.file);
     }
+    let left_out = rows.iter().filter(|row| row.is_left_out).count();
+    let found = ((rows.len(), left_out), played, live, reserved);
+    assert_eq!(found, (held.rows, held.played, held.live, held.reserved), "{}", held.file);
+    assert_eq!(refused.into_iter().collect::<Vec<_>>(), held.refused, "{}", held.file);
+    assert_eq!((right, tried), held.least, "{}", held.file);
 }
+
+/// A test for each file, so that they run side by side.
+macro_rules! files {
+    ($($file:ident)+) => {
+        mod live_and_reserved_memory_are_equal_to_the_byte_in {
+            $(
+                #[test]
+                fn $file() {
+                    let is_named = |held: &&super::Held| held.file == stringify!($file);
+                    super::compare(super::HELD.iter().find(is_named).expect("a file that is held"));
+                }
+            )+
+        }
+
+        #[test]
+        fn every_file_is_compared() {
+            let files = HELD.iter().map(|held| held.file);
+            assert_eq!(files.collect::<Vec<_>>(), [$(stringify!($file)),+]);
+        }
+    };
+}
+
+files! { cuda cuda_loaded cuda_parallel trl outside lengths_cuda }

@@ -23,6 +23,8 @@ DEFAULTS = {
     "autocast": False, "apart": False,
     # Whether gradients under DDP are views of its buckets, and whether each rank updates a part of the weights.
     "views": False, "shared_optimizer": False,
+    # Whether weights, gradients and the optimizer's state lie in CPU memory.
+    "offload": False,
 }
 MISTRAL = {"model": "mistral-7b", "batch": 2, "sequence": 4096, "ckpt": True, "world": 2}
 LLAMA = {"model": "llama-3.1-8b", "batch": 2, "sequence": 4096, "precision": "amp", "ckpt": True}
@@ -50,6 +52,8 @@ def scenario(case):
         asked["precision"] = "mixed"
     if not case["reshard"]:
         asked["reshard"] = 1
+    if case["offload"]:
+        asked["offload"] = "parameters"
     return asked
 
 
@@ -69,12 +73,13 @@ def blocks_of(model):
 def second(model, blocks, case, mixed):
     """FSDP2: a unit for each block and, inside it, for each adapter."""
     import torch
-    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+    from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
 
     sums = {"fp32": torch.float32, "bf16": torch.bfloat16}[case["reduce"]]
     half = torch.bfloat16
     policy = MixedPrecisionPolicy(half, sums, half) if mixed else MixedPrecisionPolicy()
-    shard = functools.partial(fully_shard, mp_policy=policy, reshard_after_forward=case["reshard"])
+    offload = CPUOffloadPolicy() if case["offload"] else OffloadPolicy()
+    shard = functools.partial(fully_shard, mp_policy=policy, reshard_after_forward=case["reshard"], offload_policy=offload)
     for block in blocks:
         for module in block.modules():
             if is_trained_leaf(module) and case.get("base"):

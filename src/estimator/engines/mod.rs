@@ -80,7 +80,9 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         Precision::PureBf16 | Precision::Autocast | Precision::Fp32 | Precision::Mixed => !is_deepspeed,
         Precision::Bf16 | Precision::Fp16 => true,
     };
+    let has_shards = cluster.zero >= ZeroStage::Stage2 && cluster.engine == Engine::Torch;
     let is_task = scenario.task.kind != TaskKind::Train;
+    let is_offload = recipe.offload == Offload::None || recipe.offload == Offload::Parameters && has_shards && !is_task;
     let is_encoder = !is_task && matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
     let is_alone = cluster.gpus == 1 && !is_deepspeed;
     // torchtitan and PyTorch's pipelines have losses and layers of their own.
@@ -124,7 +126,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (!has_lengths && scenario.batching() != Batching::Equal, NotCounted::Lengths),
         (is_task && matches!(scenario.batching(), Batching::Flattened | Batching::Packed), NotCounted::Lengths),
         (scenario.outside.is_on() && !tasks::is_outside_played(scenario), NotCounted::Outside),
-        (recipe.offload != Offload::None, NotCounted::Offload),
+        (!is_offload, NotCounted::Offload),
         (!precision || is_task && !tasks::has_precision(scenario), NotCounted::Precision),
         (recipe.gradients != GradientType::Half && !is_deepspeed, NotCounted::GradientType),
         (recipe.fp8 != Fp8::Off, NotCounted::Fp8),

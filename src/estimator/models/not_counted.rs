@@ -45,7 +45,7 @@ reasons! {
     Outside = "of what stands outside the step, evaluation without generation behind training on equal sequences, writing, gathering \
         by FSDP 2 and merging are played yet, and reading that needs no more than the step";
     /// Offloading.
-    Offload = "offloading is not played yet";
+    Offload = "of offloading, only that of weights, gradients and the optimizer’s state under FSDP 2 on several GPUs is played yet";
     /// A precision that its engine is not played with.
     Precision = "of DeepSpeed, only 16 bits with a master copy in fp32 are played yet";
     /// Gradients of 16-bit weights that are added up in fp32.

@@ -265,9 +265,10 @@ impl Programs {
         let updates = |weights: &[&Weight], registry: &mut Registry| {
             let held = plan.data_parallel.held(weights, &model.widths);
             let none = || Update { passes: vec![Vec::new(); plan.optimizer.passes()] };
+            let is_updated = *is_updated && !plan.data_parallel.updates_on_host();
             let update = |weight: &Weight| {
                 registry.set_side(weight.side);
-                if *is_updated { plan.optimizer.update(weight, registry) } else { none() }
+                if is_updated { plan.optimizer.update(weight, registry) } else { none() }
             };
             held.iter().map(update).collect::<Vec<_>>()
         };

@@ -23,6 +23,8 @@ pub struct Fsdp2 {
     pub is_deferred: bool,
     /// Whether other devices have other parts of the layers.
     pub shares_layers: bool,
+    /// Whether shards, their gradients and the optimizer's state lie in the memory of the host (`CPUOffloadPolicy`).
+    pub is_on_host: bool,
 }
 
 const SOURCE: &str = "PyTorch 2.15, distributed/fsdp/_fully_shard";
@@ -74,7 +76,7 @@ impl Fsdp2 {
         let shards = weights.iter().map(|weight| tensors.shard(weight)).collect::<Vec<_>>();
         let wait = copy_out.into_iter().chain([Act::Move(Name::Copied, Name::Ahead)]);
         Unit::default()
-            .with(Hook::Wrap, shards.into_iter().map(Act::State).chain([Act::DropWhole]))
+            .with(Hook::Wrap, shards.into_iter().map(made).chain([Act::DropWhole]))
             .with(Hook::BeforeForward, gather.into_iter().chain(wait))
             .with(Hook::AfterForward, [Act::Drop(Name::Weights), Act::Drop(Name::Copied)])
     }
@@ -98,13 +100,14 @@ impl Fsdp2 {
         let reduce = tensors.reduce(around.weights);
         let shards = around.weights.iter().map(|weight| tensors.shard(weight)).collect::<Vec<_>>();
 
+        let made = if self.is_on_host { Act::Brief } else { Act::State };
         // The buffer of a unit is held until the next has its own (`all_gather_state`).
         let wait = [&[Act::Drop(Name::Copied)], &copy_out[..], &[Act::Move(Name::Copied, Name::Ahead)]].concat();
         let reshard = reshards.then_some(Act::Drop(Name::Weights));
         let last = around.is_root.then_some(Act::Drop(Name::Copied));
         let kept = self.is_deferred.then_some(Act::UnlessNamed(Name::Weights));
         let unit = Unit::default()
-            .with(Hook::Wrap, shards.into_iter().map(Act::State).chain([Act::DropWhole]))
+            .with(Hook::Wrap, shards.into_iter().map(made).chain([Act::DropWhole]))
             .with(Hook::BeforeForward, kept.into_iter().chain(gather).chain(wait))
             .with(Hook::AfterForward, reshard.into_iter().chain(last))
             .with(Hook::GatherStage, of_stage);
@@ -186,11 +189,30 @@ impl Tensors<'_> {
         }
         let Types { stored, gathered, .. } = self.fsdp.types.of(weights);
         let parts = self.parts(weights);
-        let cast = (stored != gathered).then(|| self.of_unit(Part::AllGatherInput, parts, gathered));
         let output = self.of_unit(Part::AllGatherOutput, self.whole(parts), gathered);
+        if self.fsdp.is_on_host {
+            let mut acts = weights.iter().flat_map(|weight| self.from_host(weight)).collect::<Vec<_>>();
+            acts.extend([Act::Name(name, output), Act::Drop(Name::Shards)]);
+            return acts;
+        }
+        let cast = (stored != gathered).then(|| self.of_unit(Part::AllGatherInput, parts, gathered));
         let cast_first = cast.map(|cast| Act::Name(Name::Shards, cast));
         let cast_last = cast.map(|_| Act::Drop(Name::Shards));
         cast_first.into_iter().chain([Act::Name(name, output)]).chain(cast_last).collect()
+    }
+
+    /// `all_gather_inputs` in _fsdp_param.py of a shard that lies in the memory of the host: it is copied, and cast where it has
+    /// another type.
+    fn from_host(&mut self, weight: &Weight) -> Vec<Act> {
+        let Types { stored, gathered, .. } = self.fsdp.types.of(&[weight]);
+        let part = self.part(weight);
+        let mut shard =
+            |dtype: DType| self.id(weight.place, Part::AllGatherInput, Size::Bytes(part.saturating_mul(dtype.bytes())));
+        let (copied, cast) = (shard(stored), shard(gathered));
+        if stored == gathered {
+            return vec![Act::More(Name::Shards, copied)];
+        }
+        vec![Act::Name(Name::Sum, copied), Act::More(Name::Shards, cast), Act::Drop(Name::Sum)]
     }
 
     /// Whether there are no other devices, so that nothing is gathered (`wait_for_unshard` in _fsdp_param_group.py).
@@ -259,8 +281,9 @@ impl Tensors<'_> {
             Act::Name(Name::Reduced, output),
         ]);
         acts.extend(cast.map(|cast| Act::Name(Name::Reduced, cast)));
-        // What a micro-batch before has summed is added to.
-        acts.push(Act::Offer(Name::Gradients, Name::Reduced));
+        // What a micro-batch before has summed is added to, or it goes to the memory of the host.
+        let kept = Act::Offer(Name::Gradients, Name::Reduced);
+        acts.push(if self.fsdp.is_on_host { Act::Drop(Name::Reduced) } else { kept });
         acts
     }
 }

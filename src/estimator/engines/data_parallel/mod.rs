@@ -14,7 +14,7 @@ use types::UnitTypes;
 
 use super::acts::Unit;
 use super::networks::adapter_dtype;
-use crate::estimator::choice::{Adapter, Engine, GradientType, Optimizer, Precision, Unquantized, ZeroStage};
+use crate::estimator::choice::{Adapter, Engine, GradientType, Offload, Optimizer, Precision, Unquantized, ZeroStage};
 use crate::estimator::models::NotCounted;
 use crate::estimator::operators::{ModuleKind, Registry, Weight};
 use crate::estimator::scenario::Scenario;
@@ -178,11 +178,15 @@ impl DataParallel {
         if shares_layers && devices == 1 {
             return Err(NotCounted::SeveralGpus);
         }
+        let is_on_host = recipe.offload == Offload::Parameters;
+        if is_on_host && (unsaid.is_fsdp1 || is_titan || devices == 1) {
+            return Err(NotCounted::Offload);
+        }
         let types = UnitTypes { stored, adapters, is_mixed, gathered: DType::Half, reduced };
         Ok(if unsaid.is_fsdp1 {
             Self::Fsdp1(Fsdp1 { devices, types })
         } else {
-            Self::Fsdp2(Fsdp2 { devices, types, reshards, has_units_apart, is_deferred, shares_layers })
+            Self::Fsdp2(Fsdp2 { devices, types, reshards, has_units_apart, is_deferred, shares_layers, is_on_host })
         })
     }
 
@@ -205,6 +209,11 @@ impl DataParallel {
     /// Whether an engine gives whole weights back.
     pub const fn is_sharded(self) -> bool {
         matches!(self, Self::Fsdp1(_) | Self::Fsdp2(_) | Self::DeepSpeed(_))
+    }
+
+    /// Whether the optimizer works in the memory of the host.
+    pub const fn updates_on_host(self) -> bool {
+        matches!(self, Self::Fsdp2(Fsdp2 { is_on_host: true, .. }))
     }
 
     /// What an engine makes of the weights of a unit, before anything else is made of them.
