@@ -77,7 +77,9 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let is_deepspeed = cluster.engine == Engine::DeepSpeed;
     let is_titan = cluster.engine == Engine::Torchtitan;
     let precision = match recipe.precision {
-        Precision::PureBf16 | Precision::Autocast | Precision::Fp32 | Precision::Mixed => !is_deepspeed,
+        Precision::PureBf16 | Precision::Autocast | Precision::Fp32 => !is_deepspeed,
+        // On one GPU nobody runs FSDP over frozen weights, which have 16 bits anyway.
+        Precision::Mixed => !is_deepspeed && (cluster.gpus > 1 || recipe.adapter == Adapter::None),
         Precision::Bf16 | Precision::Fp16 => true,
     };
     let has_shards = cluster.zero >= ZeroStage::Stage2 && cluster.engine == Engine::Torch;

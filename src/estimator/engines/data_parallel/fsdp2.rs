@@ -76,7 +76,7 @@ impl Fsdp2 {
         let shards = weights.iter().map(|weight| tensors.shard(weight)).collect::<Vec<_>>();
         let wait = copy_out.into_iter().chain([Act::Move(Name::Copied, Name::Ahead)]);
         Unit::default()
-            .with(Hook::Wrap, shards.into_iter().map(made).chain([Act::DropWhole]))
+            .with(Hook::Wrap, shards.into_iter().map(Act::State).chain([Act::DropWhole]))
             .with(Hook::BeforeForward, gather.into_iter().chain(wait))
             .with(Hook::AfterForward, [Act::Drop(Name::Weights), Act::Drop(Name::Copied)])
     }
