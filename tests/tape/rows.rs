@@ -210,4 +210,4 @@ macro_rules! files {
     };
 }
 
-files! { cuda cuda_loaded cuda_parallel trl outside lengths_cuda }
+files! { cuda cuda_loaded cuda_parallel trl outside lengths_cuda encoders }

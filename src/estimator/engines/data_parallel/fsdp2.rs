@@ -191,7 +191,7 @@ impl Tensors<'_> {
         let parts = self.parts(weights);
         let output = self.of_unit(Part::AllGatherOutput, self.whole(parts), gathered);
         if self.fsdp.is_on_host {
-            let mut acts = weights.iter().flat_map(|weight| self.from_host(weight)).collect::<Vec<_>>();
+            let mut acts = weights.iter().flat_map(|weight| self.copied_from_host(weight)).collect::<Vec<_>>();
             acts.extend([Act::Name(name, output), Act::Drop(Name::Shards)]);
             return acts;
         }
@@ -203,7 +203,7 @@ impl Tensors<'_> {
 
     /// `all_gather_inputs` in _fsdp_param.py of a shard that lies in the memory of the host: it is copied, and cast where it has
     /// another type.
-    fn from_host(&mut self, weight: &Weight) -> Vec<Act> {
+    fn copied_from_host(&mut self, weight: &Weight) -> Vec<Act> {
         let Types { stored, gathered, .. } = self.fsdp.types.of(&[weight]);
         let part = self.part(weight);
         let mut shard =
