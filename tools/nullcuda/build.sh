@@ -23,7 +23,9 @@ missing "$site/torch/lib/libtorch_cuda.so" "$site/torch/lib/libtorch_python.so" 
     ${NULLCUDA_ALSO:-} | stubs >"$out/stubs.cpp"
 g++ -O1 -fPIC -shared -std=c++17 -I"$include" -I"$crt" -o "$out/libnullcuda.so" "$here/nullcuda.cpp" "$out/stubs.cpp"
 pattern='cu[A-Z][A-Za-z0-9_]+'
-missing "$site/torch/lib/libcaffe2_nvrtc.so" | stubs >"$out/driver.cpp"
+# Triton asks the driver for some more, where PyTorch compiles.
+triton='cuCtxGetDevice cuCtxGetLimit cuCtxSetLimit cuDriverGetVersion cuStreamIsCapturing'
+{ missing "$site/torch/lib/libcaffe2_nvrtc.so"; printf '%s\n' $triton; } | stubs >"$out/driver.cpp"
 g++ -O1 -fPIC -shared -Wl,-soname,libcuda.so.1 -o "$out/libcuda.so.1" "$out/driver.cpp"
 # What libc10_cuda asks of the driver's management library before it maps memory: that there is none of a
 # fabric between devices.

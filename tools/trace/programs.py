@@ -136,6 +136,23 @@ def deepspeed(case, recorder):
     return with_deepspeed.scenario(case), ["deepspeed"]
 
 
+def megatron(case, recorder):
+    """tools/simulate/with_megatron.py. Gradients go when a step begins."""
+    import with_megatron
+
+    def last_peak(step):
+        from megatron.core.pipeline_parallel import schedules
+
+        mark_calls(recorder, schedules, "backward_step", "backward")
+        take_steps(recorder, step)
+
+    with_megatron.last_peak = last_peak
+    with_megatron.on_forward = lambda: recorder.mark("forward")
+    with_megatron.on_optimizer = lambda: recorder.mark("optimizer")
+    with_megatron.run(case)
+    return with_megatron.scenario(case), ["megatron-core", "transformer-engine"]
+
+
 def grpo(case, recorder):
     """tools/simulate/with_trl.py, the passes of trl's GRPOTrainer: the scoring ones and the first trained one are one part."""
     import with_trl

@@ -38,7 +38,7 @@ SHOWN = (
     "/transformers/", "/peft/", "/torch/optim/", "/torch/utils/checkpoint.py", "/tools/measure_peak.py", "/tools/simulate/", "/tools/trace/",
     "/trl/", "/deepspeed/", "/torch/distributed/fsdp/", "/torch/distributed/pipelining/", "/torch/nn/parallel/",
     "/torchtitan/", "/liger_kernel/", "/flash_attn/", "/torchtune/", "/torchao/", "/galore_torch/", "/apollo_torch/", "/lion_pytorch/",
-    "/bitsandbytes/",
+    "/bitsandbytes/", "/megatron/core/", "/transformer_engine/",
 )
 
 

@@ -16,7 +16,10 @@ pub fn recompute(model: &mut Model, scenario: &Scenario) {
         let zeros = applications.filter(|application| matches!(application.operator, Operator::Zeros { .. }));
         zeros.for_each(|zeros| zeros.is_leaf = true);
     }
-    let checkpoint = Some(Checkpoint { stops_early: scenario.cluster.engine != Engine::Torchtitan });
+    let checkpoint = Some(Checkpoint {
+        stops_early: !matches!(scenario.cluster.engine, Engine::Torchtitan | Engine::Megatron),
+        is_reentrant: scenario.cluster.engine == Engine::Megatron,
+    });
     match recipe.recomputation {
         Recomputation::Full => {
             model.layers_mut().filter(|block| block.is_layer).for_each(|block| block.checkpoint = checkpoint)

@@ -52,7 +52,10 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> 
         micro_batches: recipe.micro_batches,
         updates_in_backward: recipe.step == StepKernel::InBackward,
         keeps_workspaces: scenario.device.workspace.get() > 0.0,
-        optimizer: Optimizer::of(recipe.optimizer, recipe.step, has_masters)?,
+        optimizer: match data_parallel {
+            DataParallel::Megatron(_) => Optimizer::of_engine(),
+            _ => Optimizer::of(recipe.optimizer, recipe.step, has_masters)?,
+        },
         data_parallel,
         tensor_parallel,
         trainer: scenario.cluster.engine,
@@ -76,19 +79,22 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let adapts_experts = is_adapted && scenario.model.experts.count > 0;
     let is_deepspeed = cluster.engine == Engine::DeepSpeed;
     let is_titan = cluster.engine == Engine::Torchtitan;
+    let is_megatron = cluster.engine == Engine::Megatron;
+    let has_engine = is_deepspeed || is_megatron;
     let precision = match recipe.precision {
-        Precision::PureBf16 | Precision::Autocast | Precision::Fp32 => !is_deepspeed,
+        Precision::PureBf16 | Precision::Autocast | Precision::Fp32 => !has_engine,
         // On one GPU nobody runs FSDP over frozen weights, which have 16 bits anyway.
-        Precision::Mixed => !is_deepspeed && (cluster.gpus > 1 || recipe.adapter == Adapter::None),
-        Precision::Bf16 | Precision::Fp16 => true,
+        Precision::Mixed => !has_engine && (cluster.gpus > 1 || recipe.adapter == Adapter::None),
+        Precision::Bf16 => true,
+        Precision::Fp16 => !is_megatron,
     };
     let has_shards = cluster.zero >= ZeroStage::Stage2 && cluster.engine == Engine::Torch;
     let is_task = scenario.task.kind != TaskKind::Train;
     let is_offload = recipe.offload == Offload::None || recipe.offload == Offload::Parameters && has_shards && !is_task;
     let is_encoder = !is_task && matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier);
-    let is_alone = cluster.gpus == 1 && !is_deepspeed;
+    let is_alone = cluster.gpus == 1 && !has_engine;
     // torchtitan and PyTorch's pipelines have losses and layers of their own.
-    let is_of_transformers = !is_titan && cluster.pipeline_parallel == 1;
+    let is_of_transformers = !is_titan && !is_megatron && cluster.pipeline_parallel == 1;
     let is_library_loss = match recipe.loss {
         // It runs backward within the forward pass, which engines that follow the backward pass do not expect.
         LossHead::ChunkedHead => is_alone && cluster.zero < ZeroStage::Stage3,
@@ -97,12 +103,14 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         LossHead::Tiled => is_of_transformers,
         _ => is_of_transformers && recipe.loss.is_of_a_library(),
     };
-    let is_loss = is_task || is_encoder || recipe.loss == LossHead::Plain || is_library_loss;
+    let is_own_loss =
+        is_megatron && matches!(recipe.loss, LossHead::VocabularyParallel | LossHead::VocabularyParallelFused);
+    let is_loss = is_task || is_encoder || recipe.loss == LossHead::Plain || is_library_loss || is_own_loss;
     let is_recomputation = match recipe.recomputation {
         Recomputation::None | Recomputation::Full => true,
         Recomputation::KthLayer => !is_task && is_of_transformers || is_titan,
         // Fused attention has no scores to keep, and computes them again by itself.
-        Recomputation::Selective => recipe.attention == AttentionKernel::Flash,
+        Recomputation::Selective => recipe.attention == AttentionKernel::Flash && !is_megatron,
         Recomputation::Block | Recomputation::EveryK => !is_task && is_of_transformers,
         Recomputation::Operators => is_titan,
     };
@@ -115,7 +123,7 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     let refused = [
         (scenario.method != Method::Ledger, NotCounted::Method),
         (is_task && !tasks::is_divided_so(scenario), NotCounted::SeveralGpus),
-        (is_task && is_titan, NotCounted::Task),
+        (is_task && (is_titan || is_megatron), NotCounted::Task),
         (cluster.context_parallel > 1 || cluster.expert_parallel > 1, NotCounted::SeveralGpus),
         (is_deepspeed && cluster.reshard > 1, NotCounted::SeveralGpus),
         (is_titan && recipe.logits != Logits::Dropped, NotCounted::Loss),
@@ -124,15 +132,16 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
             cluster.gpus > 1 && recipe.optimizer == Chosen::Muon && cluster.zero > ZeroStage::Stage1,
             NotCounted::Optimizer,
         ),
-        (cluster.engine != Engine::Torch && !is_deepspeed && !is_titan, NotCounted::Engine),
+        (cluster.engine != Engine::Torch && !has_engine && !is_titan, NotCounted::Engine),
         (!has_lengths && scenario.batching() != Batching::Equal, NotCounted::Lengths),
         (is_task && matches!(scenario.batching(), Batching::Flattened | Batching::Packed), NotCounted::Lengths),
-        (scenario.outside.is_on() && !tasks::is_outside_played(scenario), NotCounted::Outside),
+        (scenario.outside.is_on() && (is_megatron || !tasks::is_outside_played(scenario)), NotCounted::Outside),
         (!is_offload, NotCounted::Offload),
         (!precision || is_task && !tasks::has_precision(scenario), NotCounted::Precision),
-        (recipe.gradients != GradientType::Half && !is_deepspeed, NotCounted::GradientType),
+        (recipe.gradients != GradientType::Half && !has_engine, NotCounted::GradientType),
         (recipe.fp8 != Fp8::Off, NotCounted::Fp8),
-        (recipe.kernels != Kernels::Eager && !has_kernels, NotCounted::Kernels),
+        (recipe.kernels != Kernels::Eager && !has_kernels && !is_megatron, NotCounted::Kernels),
+        (recipe.kernels == Kernels::Eager && is_megatron, NotCounted::Kernels),
         (!is_recomputation, NotCounted::Recomputation),
         (!is_loss || keeps_wide_logits && !is_alone, NotCounted::Loss),
         (is_encoder && recipe.adapter != Adapter::None, NotCounted::AdaptersOfEncoders),

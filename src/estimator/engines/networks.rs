@@ -29,6 +29,7 @@ impl Networks<'_> {
         let call = Call {
             library: match cluster.engine {
                 Engine::Torchtitan => Library::Torchtitan,
+                Engine::Megatron => Library::Megatron,
                 _ => Library::Transformers,
             },
             batch: recipe.batch,
@@ -136,7 +137,9 @@ impl Networks<'_> {
                 _ if recipe.adapter == Adapter::Qlora => DType::Half,
                 DataParallel::Fsdp1(fsdp) => fsdp.types.stored,
                 DataParallel::Fsdp2(fsdp) => fsdp.types.stored,
-                DataParallel::Alone | DataParallel::Ddp(_) | DataParallel::DeepSpeed(_) => dtype,
+                DataParallel::Alone | DataParallel::Ddp(_) | DataParallel::DeepSpeed(_) | DataParallel::Megatron(_) => {
+                    dtype
+                }
             },
             buffers: self.data_parallel.buffers().unwrap_or(DType::Single),
             // Under FSDP 1 adapters get inputs in fp32, which autocast alone brings to the type of gathered weights.

@@ -238,7 +238,10 @@ impl Plan {
                 let is_alone = self.data_parallel == DataParallel::Alone;
                 torchtitan::round(&weights(), self.micro_batches, self.pipeline, is_alone, registry)
             }
-            _ => Round::default(),
+            _ => match (self.data_parallel, self.task.networks.first()) {
+                (DataParallel::Megatron(megatron), Some(network)) => megatron.round(&network.model, registry),
+                _ => Round::default(),
+            },
         }
     }
 

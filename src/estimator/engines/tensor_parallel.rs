@@ -5,13 +5,14 @@
 //! sides are; the widths are those of one device.
 
 use super::torchtitan::Split;
+use crate::estimator::choice::Engine;
 use crate::estimator::models::{Block, Model, NotCounted};
-use crate::estimator::operators::{Form, ModuleSide, Operator, Weight};
+use crate::estimator::operators::{Form, ModuleSide, Operator, Part, Place, Size, Tensor, Weight};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::units::{V, Width};
 
 /// The widths that are divided.
-const DIVIDED: [Width; 4] = [Width::Heads, Width::KvHeads, Width::FeedForward, Width::Vocabulary];
+const DIVIDED: [Width; 5] = [Width::Heads, Width::KvHeads, Width::PackedHeads, Width::FeedForward, Width::Vocabulary];
 
 /// So many devices share every layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct TensorParallel {
     pub devices: u32,
     /// Whether a micro-batch has several sequences.
     has_several: bool,
+    /// Whether a buffer stays in which the hidden state is gathered for the head (`GlobalMemoryBuffer` in megatron/core/utils.py).
+    has_buffer: bool,
 }
 
 impl TensorParallel {
@@ -35,7 +38,8 @@ impl TensorParallel {
         if !cluster.sequence_parallel.is_on() || divided.iter().any(|width| !width.is_multiple_of(devices)) {
             return Err(NotCounted::SeveralGpus);
         }
-        Ok(Some(Self { devices, has_several: recipe.batch > 1 }))
+        let has_buffer = cluster.engine == Engine::Megatron;
+        Ok(Some(Self { devices, has_several: recipe.batch > 1, has_buffer }))
     }
 
     /// Has a device compute its part of a model.
@@ -52,18 +56,25 @@ impl TensorParallel {
             });
             block.applications.iter_mut().for_each(|application| self.divide_operator(&mut application.operator));
         }
+        if let (Some(residual), true) = (residual, self.has_buffer) {
+            let size = Size::Of(residual);
+            model.constants.push(Tensor { place: Place::Head, part: Part::Gathered, size });
+        }
         let output = model.output.iter_mut().flat_map(|block| &mut block.applications);
         output.for_each(|application| self.divide_operator(&mut application.operator));
     }
 
     fn divide_operator(self, operator: &mut Operator) {
-        let Self { devices: parts, has_several } = self;
+        let Self { devices: parts, has_several, .. } = self;
         *operator = match *operator {
             Operator::Embedding { ids, rows, width } => Operator::EmbeddingPart { ids, rows, width, parts },
             Operator::Boundary { x, side: ModuleSide::Input } => Operator::GatherSequence { x, parts, has_several },
             Operator::Boundary { x, side: ModuleSide::Output } => Operator::ScatterSequence { x, parts, has_several },
             Operator::CrossEntropy { logits, labels, .. } => {
                 Operator::CrossEntropyOfParts { logits, labels, columns: V }
+            }
+            Operator::Megatron { x, others, function } => {
+                Operator::Megatron { x, others, function: function.shared(parts) }
             }
             other => other,
         };

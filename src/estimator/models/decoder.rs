@@ -2,8 +2,8 @@
 
 use super::liger::Patch;
 use super::{
-    Block, Cut, Model, NotCounted, Run, bert, cohere, composed, deepseek, falcon, gemma, gpt2, gptj, llama, mpt, neox,
-    olmo, olmo2, opt, phi, phi3, seq2seq, stablelm, starcoder2, titan,
+    Block, Cut, Model, NotCounted, Run, bert, cohere, composed, deepseek, falcon, gemma, gpt2, gptj, llama, megatron,
+    mpt, neox, olmo, olmo2, opt, phi, phi3, seq2seq, stablelm, starcoder2, titan,
 };
 use crate::estimator::choice::{AttentionKernel, Kernels, Logits, LossHead, Softmax};
 use crate::estimator::operators::{
@@ -58,6 +58,8 @@ pub enum Library {
     Transformers,
     /// torchtitan, which has classes of its own.
     Torchtitan,
+    /// Megatron Core, which has one class of its own.
+    Megatron,
 }
 
 /// How a model is called, beside its own numbers.
@@ -186,8 +188,10 @@ pub fn network(model: &scenario::Model, call: Call) -> Result<Model, NotCounted>
     match call.loss {
         LossHead::MaskedLm | LossHead::Classifier if call.collation != Collation::Equal => Err(NotCounted::Lengths),
         LossHead::MaskedLm | LossHead::Classifier => bert::encoder(&parts),
+        _ if model.encoder.is_there() && call.library == Library::Megatron => Err(NotCounted::Encoder),
         _ if model.encoder.is_there() => seq2seq::network(&parts),
         _ if call.library == Library::Torchtitan => titan::decoder(&parts),
+        _ if call.library == Library::Megatron => megatron::decoder(&parts),
         _ => decoder(&parts),
     }
 }

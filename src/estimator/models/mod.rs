@@ -14,6 +14,7 @@ mod gpt2;
 mod gptj;
 mod liger;
 mod llama;
+mod megatron;
 mod mpt;
 mod neox;
 mod not_counted;

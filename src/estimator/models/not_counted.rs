@@ -29,7 +29,7 @@ reasons! {
     /// Interleaved pipelines of very many chunks.
     LongPipeline = "interleaved pipelines of more than 65,536 chunks a round are not played";
     /// An engine that is not played.
-    Engine = "only PyTorch’s own engine, DeepSpeed’s and torchtitan are played yet";
+    Engine = "only PyTorch’s own engine, DeepSpeed’s, torchtitan and Megatron-LM are played yet";
     /// Preference optimization and its like.
     Task = "of tasks, only training on the next token, DPO, reward models, distillation and GRPO are played yet, with frozen models \
         like the trained one on the GPU";
@@ -88,6 +88,8 @@ reasons! {
         engine, on sequences of one length, without weights of 4 bits";
     /// A bias on scores that is learned.
     Layer = "decoders whose scores have a learned bias for each distance, as those of T5, are not played yet";
+    /// Megatron Core with other weights than a model's own, or another optimizer.
+    MegatronOptimizer = "Megatron-LM is played with AdamW on all weights, without adapters";
     /// An engine that has hooks in every module.
     Modules = "DeepSpeed’s stage 3 is played with layers like Llama’s without experts alone";
 }

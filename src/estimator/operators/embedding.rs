@@ -25,6 +25,39 @@ pub fn part(k: &mut Lowering<'_>, ids: Slot, rows: Shape, width: Shape, parts: u
     rows_of(k, ids, [rows, all], width, &[], &sums)
 }
 
+/// The same brought into the order of tokens, where there are several sequences, and back for the gradient, to which another one
+/// is added where the table is that of the head, too.
+pub fn in_order_of_tokens(
+    k: &mut Lowering<'_>,
+    ids: Slot,
+    sides: [Shape; 2],
+    has_several: bool,
+    is_tied: bool,
+) -> Slot {
+    let whole = Workspace(Size::Of(Form::new(k.types.weights, k.form(ids).shape * sides[1])));
+    if !has_several {
+        let out = summed(k, ids, sides, &[], is_tied);
+        // `make_viewless_tensor` of Megatron Core.
+        return k.view(out, k.form(out)).brief(Size::Bytes(2)).d(0, NOTHING, &[Pass]).put();
+    }
+    let out = summed(k, ids, sides, &[whole], is_tied);
+    k.kernel(Part::Copied, k.form(out), &[out.into()]).d(0, NOTHING, &[Pass]).put()
+}
+
+/// Rows of a table, to whose gradient another one is added where it is that of the head, too.
+pub fn plain(k: &mut Lowering<'_>, ids: Slot, sides: [Shape; 2], is_tied: bool) -> Slot {
+    summed(k, ids, sides, &[], is_tied)
+}
+
+/// The same, whose derivative does something before it begins.
+fn summed(k: &mut Lowering<'_>, ids: Slot, [rows, width]: [Shape; 2], before: &[Effect<Size>], is_tied: bool) -> Slot {
+    let tokens = k.form(ids).shape;
+    let partial = |dtype, shape| Workspace(Size::Partial { tokens, rows, each: Form::new(dtype, shape) });
+    let sums = [partial(DType::Long, Shape::ONE), partial(DType::Single, width)];
+    let sum: &[_] = if is_tied { &[Brief(Size::Of(Form::new(k.types.weights, rows * width)))] } else { &[] };
+    rows_of(k, ids, [rows, rows], width, before, &[&sums, sum].concat())
+}
+
 /// The same for types of tokens: one row that stands for several sequences is copied for each, forward and backward. Where
 /// a table has few rows, partial sums are added to its gradient at once, of 16 bits to one in fp32, as recorded.
 pub fn of_types(k: &mut Lowering<'_>, types: Slot, rows: Shape, width: Shape, is_expanded: bool) -> Slot {

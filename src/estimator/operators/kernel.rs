@@ -106,6 +106,8 @@ pub enum Effect<T> {
     Brief(T),
     /// The workspace that came so many before the last goes.
     Drop(usize),
+    /// The value at a place among those that the node keeps is kept no longer.
+    DropKept(usize),
 }
 
 impl<T: Copy> Effect<T> {
@@ -121,6 +123,7 @@ impl<T: Copy> Effect<T> {
             Self::Workspace(of) => Effect::Workspace(tensor(of, Part::Workspace)),
             Self::Brief(of) => Effect::Brief(tensor(of, Part::Workspace)),
             Self::Drop(before) => Effect::Drop(before),
+            Self::DropKept(place) => Effect::DropKept(place),
         }
     }
 }
@@ -370,11 +373,14 @@ pub struct Program {
     pub checkpoint: Option<Checkpoint>,
 }
 
-/// How the backward pass computes a block again (`torch.utils.checkpoint`, not reentrant).
+/// How the backward pass computes a block again (`torch.utils.checkpoint`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
     /// Whether it stops with the last tensor that is asked for (`early_stop`).
     pub stops_early: bool,
+    /// Whether a function in Python runs it forward and backward at once, and has what it puts out and the gradient of that until
+    /// then (`CheckpointFunction.backward` in megatron/core/tensor_parallel/random.py).
+    pub is_reentrant: bool,
 }
 
 impl Program {

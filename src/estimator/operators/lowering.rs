@@ -530,6 +530,14 @@ impl Call<'_, '_> {
         self.derivative(of, reads, &[effect], &cast[..usize::from(differs)])
     }
 
+    /// A derivative of several effects that comes in a type of its own, and is cast where the operand has another.
+    pub fn d_to(self, of: usize, reads: Reads, effects: &[Effect<Size>], dtype: DType) -> Self {
+        let operand = self.kernel.operands[of];
+        let differs = self.lowering.operand_form(operand).is_some_and(|form| form.dtype != dtype);
+        let cast: &[(Option<Size>, &[Size])] = &[(None, &[])];
+        self.derivative(of, reads, effects, &cast[..usize::from(differs)])
+    }
+
     /// A derivative with the steps that convert it: what each makes, where it is not the operand's gradient, and takes.
     fn derivative(
         mut self,

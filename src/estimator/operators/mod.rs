@@ -18,6 +18,7 @@ mod log_probs;
 mod loss;
 mod loss_heads;
 mod lowering;
+mod megatron;
 mod nf4;
 mod norm;
 mod relative;
@@ -42,6 +43,7 @@ pub use liger::{Copies, Handling};
 pub use linear::{Adapter, Product};
 pub use loss_heads::Loss;
 pub use lowering::{Lowering, Types};
+pub use megatron::{Function as MegatronFunction, Norm as MegatronNorm, Sharing as MegatronSharing};
 pub use norm::Weighting;
 pub use size::{CUBLAS, CUBLASLT, FOREACH_CHUNK, Held, PROCESSORS, Size, reduction_of_all, resident_blocks};
 pub use tensor::{Form, Kind, Owner, Part, Place, Registry, Side, Stream, Tensor, TensorId};
@@ -292,6 +294,8 @@ pub enum Operator {
     LigerProduct { x: Value, y: Value, is_copied: bool },
     /// Another loss, of logits or of the hidden state behind the last norm.
     Loss { x: Value, loss: Loss },
+    /// A function of Megatron Core, of up to three values.
+    Megatron { x: Value, others: [Option<Value>; 2], function: MegatronFunction },
 }
 
 /// A side of a module.
@@ -460,6 +464,7 @@ impl Operator {
             Self::LigerRotary { .. } => "Liger 0.8.5, ops/rope.py",
             Self::LigerProduct { .. } => "Liger 0.8.5, ops/swiglu.py and ops/geglu.py",
             Self::Loss { loss, .. } => loss.source(),
+            Self::Megatron { function, .. } => function.source(),
             Self::Sum { .. } | Self::Total { .. } => "PyTorch 2.15, derivatives.yaml sum",
             Self::LogSigmoid { .. } => "PyTorch 2.15, derivatives.yaml log_sigmoid_forward",
             Self::Appended { .. } => "transformers 5.23.0, cache_utils.py DynamicLayer.update",
@@ -553,6 +558,7 @@ impl Operator {
             | Self::TiledLoss { x, .. }
             | Self::To { x, .. } => vec![x],
             Self::JensenShannon { student, teacher, labels, items, .. } => vec![student, teacher, labels, items],
+            Self::Megatron { x, others, .. } => std::iter::once(x).chain(others.into_iter().flatten()).collect(),
             Self::Computed { x, y, .. } => [Some(x), y].into_iter().flatten().collect(),
             Self::SinusoidRows { positions: x, like: y, .. }
             | Self::RotaryPairs { x, rows: y }
@@ -606,6 +612,7 @@ impl Operator {
             | Self::ScoresInFp32 { .. }
             | Self::CountedPositions => 2,
             Self::Split { parts, .. } => parts,
+            Self::Megatron { function, .. } => function.results(),
             _ => 1,
         }
     }
@@ -799,6 +806,10 @@ impl Operator {
             }
             Self::LigerProduct { x, y, is_copied } => liger::product(to, [x, y].map(|x| to.slot(x)), is_copied),
             Self::Loss { x, loss } => loss.lower(to, to.slot(x)),
+            Self::Megatron { function, .. } => {
+                let given: Vec<_> = self.inputs().into_iter().map(|x| to.slot(x)).collect();
+                return function.lower(to, &given);
+            }
             Self::NextTokenLoss { logits, items } => {
                 let sum = loss::of_next_tokens(to, to.slot(logits));
                 loss::quotient(to, sum, to.slot(items))

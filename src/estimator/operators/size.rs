@@ -88,6 +88,8 @@ impl Held {
 pub enum Size {
     /// So many elements of a type.
     Of(Form),
+    /// Elements of one type and behind them elements of another.
+    Both(Form, Form),
     /// What a device holds of a weight of so many elements of a type.
     Held(Form, Held),
     /// So many elements of a type where a micro-batch has several sequences.
@@ -295,6 +297,7 @@ impl Size {
             Self::Of(form) => n(form.shape).saturating_mul(form.dtype.bytes()),
             Self::OfSeveral(_) if widths.of(Width::Batch) == 1 => 0,
             Self::OfSeveral(form) => Self::Of(form).bytes(widths),
+            Self::Both(first, second) => Self::Of(first).bytes(widths).saturating_add(Self::Of(second).bytes(widths)),
             Self::Held(form, held) => held.elements(form, widths).saturating_mul(form.dtype.bytes()),
             Self::Bytes(bytes) => bytes,
             Self::Library(Library::Cublas) => n(W),

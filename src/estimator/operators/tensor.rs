@@ -140,6 +140,7 @@ names! {
     /// Which tensor of an operator it is.
     Part {
         Weight "weights",
+        ProductWeight "weights of the product",
         Bias "bias",
         Buffer "buffer",
         AdapterA "adapter A",
@@ -230,6 +231,7 @@ names! {
         Absolute "absolute value",
         Picked "picked",
         Sum "sum",
+        Total "sum of a mask",
         Difference "difference",
         Filled "filled where a mask says so",
         TotalWeight "total weight",
@@ -283,6 +285,7 @@ names! {
         JoinedGradients "gradients that the device updates with, joined",
         GradientInFp64 "gradient in fp64",
         EndPadding "padding behind the last gradient",
+        Dummy "empty gradient of a shape",
         Clipping "check and norm of gradients",
         Overflow "check of gradients for an overflow",
     }
@@ -370,6 +373,7 @@ impl Tensor {
             (
                 _,
                 Part::Weight
+                | Part::ProductWeight
                 | Part::Bias
                 | Part::Buffer
                 | Part::AdapterA
@@ -400,7 +404,8 @@ impl Tensor {
                 | Part::BucketIndices
                 | Part::PartitionGradients
                 | Part::AveragedGradients
-                | Part::EndPadding,
+                | Part::EndPadding
+                | Part::Dummy,
             ) => Kind::Gradients,
             (
                 _,

@@ -10,7 +10,7 @@ use crate::estimator::units::{DType, Shape};
 
 /// Flags of ids that another device has, and ids with zeros in their places (`MaskPartial._mask_tensor` in
 /// torch/distributed/tensor/placement_types.py, PyTorch 2.15).
-fn own_ids(k: &mut Lowering<'_>, ids: Slot) -> [Slot; 2] {
+pub fn own_ids(k: &mut Lowering<'_>, ids: Slot) -> [Slot; 2] {
     let whole = k.form(ids);
     let flags = whole.with_dtype(DType::Byte);
     let below = k.constant(Part::Mask, flags, &[ids]);

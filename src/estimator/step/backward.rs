@@ -44,6 +44,7 @@ impl<'p> Tape<'p> {
             let entry = self.graph.entries.pop()?;
             let is_asked = entry.gradients.iter().any(Option::is_some);
             if let Some(frame) = entry.frame.filter(|&frame| is_asked && !self.graph.frames[frame].is_redeemed) {
+                self.hold_gradients(frame, &entry);
                 self.graph.entries.push(entry);
                 self.redeem(frame);
                 continue;
@@ -86,6 +87,17 @@ impl<'p> Tape<'p> {
         }
     }
 
+    /// Has a function in Python that runs a block hold the gradients that it is given.
+    fn hold_gradients(&mut self, frame: usize, entry: &Entry<'_>) {
+        let checkpoint = self.graph.frames[frame].instance.program.checkpoint;
+        if checkpoint.is_some_and(|checkpoint| checkpoint.is_reentrant) {
+            for gradient in entry.gradients.iter().flatten() {
+                self.retain(gradient.storage);
+                self.graph.frames[frame].held.push(gradient.storage);
+            }
+        }
+    }
+
     /// Takes the gradient of the value from which derivation started, where that is no weight (`.grad` of that value).
     pub fn take_gradient_of_leaf(&mut self) -> Option<Storage> {
         self.of_leaf.take()
@@ -107,7 +119,9 @@ impl<'p> Tape<'p> {
     fn forget(&mut self, entry: &Entry<'p>) {
         for _ in 0..entry.kept {
             let Some(storage) = self.graph.kept.pop() else { return };
-            self.release(storage);
+            if storage != Storage::GONE {
+                self.release(storage);
+            }
         }
     }
 
@@ -123,6 +137,12 @@ impl<'p> Tape<'p> {
                 gradient.take().into_iter().for_each(|gradient| self.release(gradient.storage));
             }
         }
+        // A function in Python has its gradients for itself, and lets them go (`PyNode::apply` in torch/csrc/autograd/
+        // python_function.cpp).
+        let is_over = kernel.keeps_behind && entry.parts.is_empty();
+        if is_over {
+            entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
+        }
         // What a checkpoint brought back is the function's alone.
         entry.frame.into_iter().for_each(|_| self.forget(entry));
         for (place, gradient) in made.iter_mut().enumerate() {
@@ -135,11 +155,10 @@ impl<'p> Tape<'p> {
                 *made = self.first_cast(instance, *weight, *made);
             }
         }
-        if entry.parts.is_empty() {
+        if entry.parts.is_empty() && !is_over {
             entry.gradients.into_iter().flatten().for_each(|gradient| self.release(gradient.storage));
-        } else {
-            self.release_all(&entry.parts);
         }
+        self.release_all(&entry.parts);
         match entry.frame {
             None => self.forget(entry),
             Some(frame) => {
@@ -212,6 +231,13 @@ impl<'p> Tape<'p> {
                     }
                     Effect::Drop(before) => {
                         self.drop_workspace(before);
+                        continue;
+                    }
+                    Effect::DropKept(place) => {
+                        if let Some(of_node) = self.graph.kept.get_mut(kept + place) {
+                            let storage = std::mem::replace(of_node, Storage::GONE);
+                            self.release(storage);
+                        }
                         continue;
                     }
                 };

@@ -284,6 +284,7 @@ impl<'p> Tape<'p> {
             name,
             last: 0,
             saved: VecDeque::new(),
+            held: Vec::new(),
             places: 0,
             is_redeemed: false,
         });
@@ -318,6 +319,12 @@ impl<'p> Tape<'p> {
             self.second = Some(Second { pass, frame, copies });
             return Some(Stop::Crossing(self.graph.frames[frame].name, crossing));
         }
+        if pass.instance.program.checkpoint.is_some_and(|checkpoint| checkpoint.is_reentrant) {
+            for result in self.results(pass.instance, &pass.slots) {
+                self.retain(result.storage);
+                self.graph.frames[frame].held.push(result.storage);
+            }
+        }
         // An exception ends the pass: all names go.
         for slot in pass.given..pass.slots.len() {
             self.drop_slot(&mut pass.slots, Slot(slot as u32));
@@ -330,6 +337,7 @@ impl<'p> Tape<'p> {
 
     /// Gives back the arguments of a checkpoint, none of whose places is left.
     pub fn leave(&mut self, frame: usize) {
+        std::mem::take(&mut self.graph.frames[frame].held).into_iter().for_each(|held| self.release(held));
         for argument in std::mem::take(&mut self.graph.frames[frame].arguments) {
             if argument.storage != Storage::GONE {
                 self.release(argument.storage);

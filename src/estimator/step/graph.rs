@@ -154,6 +154,8 @@ pub struct Frame<'p> {
     pub last: usize,
     /// What it has saved, in the order in which kernels made it.
     pub saved: VecDeque<Storage>,
+    /// What a function in Python that runs it has until the block has run backward.
+    pub held: Vec<Storage>,
     /// Nodes that still have places; the arguments go with the last of them.
     pub places: usize,
     pub is_redeemed: bool,

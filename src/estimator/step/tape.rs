@@ -282,7 +282,12 @@ impl<'p> Tape<'p> {
                 }
                 Effect::Brief(tensor) => self.brief(tensor),
                 Effect::Drop(before) => self.drop_workspace(before),
-                Effect::New | Effect::NewView | Effect::Pass | Effect::PassView | Effect::Kept(_) => {}
+                Effect::New
+                | Effect::NewView
+                | Effect::Pass
+                | Effect::PassView
+                | Effect::Kept(_)
+                | Effect::DropKept(_) => {}
             }
         }
         self.end_workspaces();

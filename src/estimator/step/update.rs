@@ -3,7 +3,7 @@
 use super::acts::{Of, Scope};
 use super::play::Play;
 use super::score::owned;
-use crate::estimator::engines::{Act, DataParallel, Hook, Name, Update};
+use crate::estimator::engines::{Act, Hook, Name, Update};
 
 impl Play<'_> {
     /// The optimizer goes through the weights that an engine has in fp32.
@@ -44,7 +44,7 @@ impl Play<'_> {
 
     /// Whether gradients are copied into buckets that take their place, and go.
     pub fn gives_gradients_away(&self) -> bool {
-        matches!(self.score.plan.data_parallel, DataParallel::Ddp(ddp) if ddp.has_views)
+        self.score.plan.data_parallel.takes_gradients()
     }
 
     /// The engine's part when the gradient of a weight is complete.

@@ -4,19 +4,21 @@ mod ddp;
 mod deepspeed;
 mod fsdp1;
 mod fsdp2;
+mod megatron;
 mod types;
 
 pub use ddp::{Ddp, Piece, Told, largest_part};
 pub use deepspeed::{DeepSpeed, Divided, Parameter, Zero};
 pub use fsdp1::Fsdp1;
 pub use fsdp2::Fsdp2;
+pub use megatron::Megatron;
 use types::UnitTypes;
 
 use super::acts::Unit;
 use super::networks::adapter_dtype;
 use crate::estimator::choice::{Adapter, Engine, GradientType, Offload, Optimizer, Precision, Unquantized, ZeroStage};
-use crate::estimator::models::NotCounted;
-use crate::estimator::operators::{ModuleKind, Registry, Weight};
+use crate::estimator::models::{Model, NotCounted};
+use crate::estimator::operators::{ModuleKind, Registry, Tensor, Weight};
 use crate::estimator::scenario::Scenario;
 use crate::estimator::units::{DType, Widths};
 
@@ -33,6 +35,8 @@ pub enum DataParallel {
     Fsdp2(Fsdp2),
     /// ZeRO of DeepSpeed.
     DeepSpeed(DeepSpeed),
+    /// Megatron Core's, with its distributed optimizer or without.
+    Megatron(Megatron),
 }
 
 /// What of a run decides its memory, and no input of a scenario says.
@@ -76,6 +80,9 @@ impl DataParallel {
     /// How a scenario's devices share the training.
     pub fn of(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
         let Scenario { recipe, cluster, .. } = scenario;
+        if cluster.engine == Engine::Megatron {
+            return Self::of_megatron(scenario, unsaid);
+        }
         let is_alone = cluster.gpus == 1 || cluster.group() == cluster.gpus;
         let is_titan = cluster.engine == Engine::Torchtitan;
         // Alone torchtitan has weights in fp32 and autocast (`maybe_enable_amp` in torchtitan/distributed/utils.py).
@@ -108,6 +115,33 @@ impl DataParallel {
             ZeroStage::Stage2 | ZeroStage::Stage3 => Self::fsdp(scenario, unsaid),
             _ => Err(NotCounted::SeveralGpus),
         }
+    }
+
+    /// Megatron Core's.
+    fn of_megatron(scenario: &Scenario, unsaid: Unsaid) -> Result<Self, NotCounted> {
+        let Scenario { recipe, cluster, device, .. } = scenario;
+        let is_divided = cluster.pipeline_parallel > 1 || cluster.context_parallel > 1;
+        let is_distributed = match cluster.zero {
+            ZeroStage::Stage0 => false,
+            ZeroStage::Stage1 => true,
+            ZeroStage::Stage2 | ZeroStage::Stage3 => return Err(NotCounted::SeveralGpus),
+        };
+        if is_divided {
+            return Err(NotCounted::SeveralGpus);
+        }
+        if recipe.adapter != Adapter::None || recipe.optimizer != Optimizer::AdamW {
+            return Err(NotCounted::MegatronOptimizer);
+        }
+        Ok(Self::Megatron(Megatron {
+            devices: u64::from(cluster.data_parallel()),
+            rank: u64::from(unsaid.device),
+            is_distributed,
+            accumulated: match recipe.gradients {
+                GradientType::Half => DType::Half,
+                GradientType::Full => DType::Single,
+            },
+            is_hopper: device.capability >= 90,
+        }))
     }
 
     /// DeepSpeed's ZeRO.
@@ -221,7 +255,7 @@ impl DataParallel {
         match self {
             Self::Fsdp1(_) => weights.iter_mut().for_each(|weight| fsdp1::prepare(weight, registry)),
             Self::Fsdp2(fsdp) => weights.iter_mut().for_each(|weight| fsdp.prepare(weight, registry)),
-            Self::Alone | Self::Ddp(_) | Self::DeepSpeed(_) => {}
+            Self::Alone | Self::Ddp(_) | Self::DeepSpeed(_) | Self::Megatron(_) => {}
         }
     }
 
@@ -243,7 +277,7 @@ impl DataParallel {
     /// by the scale of an optimizer of ZeRO (`backward` in deepspeed/runtime/engine.py, 0.19.8).
     pub fn loss_scales(self) -> usize {
         match self {
-            Self::Alone | Self::Ddp(_) | Self::Fsdp1(_) | Self::Fsdp2(_) => 0,
+            Self::Alone | Self::Ddp(_) | Self::Fsdp1(_) | Self::Fsdp2(_) | Self::Megatron(_) => 0,
             Self::DeepSpeed(DeepSpeed { divided: Divided::Nothing, .. }) => 1,
             Self::DeepSpeed(_) => 2,
         }
@@ -292,6 +326,19 @@ impl DataParallel {
         self.unit_types().filter(|types| types.is_mixed).map(|types| types.gathered)
     }
 
+    /// What stands from the beginning beside a model.
+    pub fn kept(self, model: &Model) -> Vec<Tensor> {
+        match self {
+            Self::Megatron(megatron) => megatron.kept(model),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the gradient of a weight is added to another tensor as soon as it is there, or copied into one, and goes.
+    pub const fn takes_gradients(self) -> bool {
+        matches!(self, Self::Ddp(Ddp { has_views: true, .. }) | Self::Megatron(_))
+    }
+
     /// Whether it learns in the first step in what order modules come.
     pub const fn learns_modules(self) -> bool {
         matches!(self, Self::DeepSpeed(DeepSpeed { divided: Divided::Weights, .. }))
@@ -320,7 +367,9 @@ impl DataParallel {
     pub fn held(self, weights: &[&Weight], widths: &Widths) -> Vec<Weight> {
         match self {
             Self::Fsdp1(fsdp) => fsdp.held(weights, widths),
-            Self::Alone | Self::Ddp(_) | Self::DeepSpeed(_) => weights.iter().map(|&weight| weight.clone()).collect(),
+            Self::Alone | Self::Ddp(_) | Self::DeepSpeed(_) | Self::Megatron(_) => {
+                weights.iter().map(|&weight| weight.clone()).collect()
+            }
             Self::Fsdp2(fsdp) => weights.iter().map(|weight| fsdp.held(weight)).collect(),
         }
     }
@@ -339,6 +388,7 @@ impl DataParallel {
             Self::Fsdp1(_) | Self::DeepSpeed(DeepSpeed { divided: Divided::Weights, .. }) => {
                 Err(NotCounted::SeveralGpus)
             }
+            Self::Megatron(_) => Err(NotCounted::Task),
             Self::Alone | Self::Ddp(_) | Self::DeepSpeed(_) => Ok(None),
         }
     }
@@ -347,14 +397,14 @@ impl DataParallel {
     pub fn frozen_unit(self, stored: DType, weights: &[&Weight], widths: &Widths, registry: &mut Registry) -> Unit {
         match self {
             Self::Fsdp2(fsdp) => fsdp.frozen_unit(stored, weights, widths, registry),
-            Self::Alone | Self::Ddp(_) | Self::Fsdp1(_) | Self::DeepSpeed(_) => Unit::default(),
+            Self::Alone | Self::Ddp(_) | Self::Fsdp1(_) | Self::DeepSpeed(_) | Self::Megatron(_) => Unit::default(),
         }
     }
 
     /// What is done with a unit.
     pub fn unit(self, place: Place<'_>, widths: &Widths, registry: &mut Registry) -> Unit {
         match self {
-            Self::Alone | Self::Ddp(_) | Self::DeepSpeed(_) => Unit::default(),
+            Self::Alone | Self::Ddp(_) | Self::DeepSpeed(_) | Self::Megatron(_) => Unit::default(),
             Self::Fsdp1(fsdp) => fsdp.unit(place, widths, registry),
             Self::Fsdp2(fsdp) => fsdp.unit(place, widths, registry),
         }

@@ -47,6 +47,8 @@ enum Rule {
     Sgd,
     /// The same with momentum.
     Momentum,
+    /// AdamW of Transformer Engine on weights that an engine has in fp32; it takes nothing in a step.
+    OfEngine,
 }
 
 /// What an optimizer does with a weight, in each of its passes over all weights.
@@ -60,6 +62,11 @@ impl Optimizer {
     /// The optimizer of a recipe, unless it is not played yet.
     pub fn of(optimizer: choice::Optimizer, step: StepKernel, has_masters: bool) -> Result<Self, NotCounted> {
         Ok(Self { rule: Rule::of(optimizer, step)?, has_masters })
+    }
+
+    /// AdamW of Transformer Engine on weights that an engine has in fp32; it takes nothing in a step.
+    pub const fn of_engine() -> Self {
+        Self { rule: Rule::OfEngine, has_masters: false }
     }
 
     /// How often it goes through all weights.
@@ -109,6 +116,7 @@ impl Rule {
         match self {
             Self::AdamWFused | Self::AdamWForeach | Self::AdamWLoop | Self::AdafactorTorch => 2,
             Self::Adam8bit | Self::PagedAdam8bit | Self::Adafactor | Self::Lion | Self::Sgd | Self::Momentum => 1,
+            Self::OfEngine => 1,
             Self::Muon => 3,
         }
     }
@@ -124,7 +132,7 @@ impl Rule {
             Self::Muon => muon::step(turn),
             Self::Adafactor => adafactor::of_transformers(turn),
             Self::AdafactorTorch => adafactor::of_torch(turn),
-            Self::Sgd => {}
+            Self::Sgd | Self::OfEngine => {}
             Self::Momentum => sgd::momentum(turn),
         }
     }
@@ -138,6 +146,7 @@ impl Rule {
             Self::Adam8bit | Self::PagedAdam8bit => "bitsandbytes 0.50.2, optim/optimizer.py Optimizer2State",
             Self::Adafactor => "transformers 5.23.0, optimization.py Adafactor.step",
             Self::AdafactorTorch => "PyTorch 2.15, torch/optim/_adafactor.py",
+            Self::OfEngine => "Transformer Engine 2.20, optimizers/fused_adam.py",
             Self::Sgd | Self::Momentum => "PyTorch 2.15, torch/optim/sgd.py",
         }
     }

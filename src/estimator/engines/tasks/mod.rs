@@ -7,10 +7,12 @@ mod evaluated;
 mod generation;
 mod grpo;
 mod log_probs;
+mod pretrain;
 mod reward;
 mod train;
 mod trainer;
 
+use super::data_parallel::DataParallel;
 use super::networks::Networks;
 use super::passes::{Local, Network, Pass, Task};
 use crate::estimator::choice::{Adapter, Engine, Precision, Reference, TaskKind, ZeroStage};
@@ -23,6 +25,7 @@ use crate::estimator::units::{DType, Shape};
 pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCounted> {
     match scenario.task.kind {
         TaskKind::Train if is_evaluated(scenario) => evaluated::task(scenario, networks),
+        TaskKind::Train if matches!(networks.data_parallel, DataParallel::Megatron(_)) => pretrain::task(networks),
         TaskKind::Train => train::task(networks),
         TaskKind::Dpo => dpo::task(scenario, networks),
         TaskKind::Distil => distil::task(scenario, networks),
