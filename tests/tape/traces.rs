@@ -112,8 +112,9 @@ fn recorded(name: &str) -> Recorded {
         }
     }
     if is_short {
-        // The passes end with the gradient of the embedding.
-        let last = events.iter().rposition(|event| event.bytes >= 1 << 20).expect("a gradient");
+        // The passes end with the gradient of the embedding; what a tied head adds to it is on another stream.
+        let is_last = |event: &Asked| event.bytes >= 1 << 20 && event.stream == 0;
+        let last = events.iter().rposition(is_last).expect("a gradient");
         events.truncate(last + 1);
     }
     let unsaid = unsaid(&head["run"]);
