@@ -57,5 +57,6 @@ const fn label(moment: Moment) -> &'static str {
         Moment::Update => "optimizer",
         Moment::End => "end",
         Moment::Evaluate => "evaluation",
+        Moment::Checkpoint => "checkpoint",
     }
 }
