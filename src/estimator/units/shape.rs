@@ -106,21 +106,33 @@ widths! {
     KeyDim, DK = "(d+d_r)";
 }
 
-/// The number of elements of a tensor: `times / over · Π width^power`.
+/// Widths above and below the line of a shape that there is room for. No rule multiplies more; a test of debug builds says so.
+const FACTORS: usize = 12;
+
+/// The place of a width that is not there.
+const NONE: u8 = u8::MAX;
+
+/// What a width below the line has beside its number.
+const BELOW: u8 = 0x80;
+
+/// The number of elements of a tensor: `times / over`, times widths, each as often as it comes.
+///
+/// Shapes stand in every rule and are copied a lot, so that they are small: the numbers of widths in order, those below the line
+/// behind those above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     times: u32,
     over: u32,
-    powers: [i8; COUNT],
+    factors: [u8; FACTORS],
 }
 
 impl Shape {
     /// One element.
-    pub const ONE: Self = Self { times: 1, over: 1, powers: [0; COUNT] };
+    pub const ONE: Self = Self { times: 1, over: 1, factors: [NONE; FACTORS] };
 
     const fn of(width: Width) -> Self {
         let mut shape = Self::ONE;
-        shape.powers[width as usize] = 1;
+        shape.factors[0] = width as u8;
         shape
     }
 
@@ -137,20 +149,36 @@ impl Shape {
     }
 
     /// Whether a width is a factor of it.
-    pub const fn has(&self, width: Width) -> bool {
-        self.powers[width as usize] > 0
+    pub fn has(&self, width: Width) -> bool {
+        self.factors.contains(&(width as u8))
     }
 
     /// The number of elements for given widths, rounded up; [`u64::MAX`] where it is more.
     pub fn elements(&self, widths: &Widths) -> u64 {
         let (mut above, mut below) = (u128::from(self.times), u128::from(self.over));
-        for (power, value) in self.powers.iter().zip(widths.values) {
-            let side = if *power < 0 { &mut below } else { &mut above };
-            for _ in 0..power.unsigned_abs() {
-                *side = side.saturating_mul(u128::from(value));
-            }
+        for factor in self.factors.into_iter().take_while(|factor| *factor != NONE) {
+            let value = widths.values.get(usize::from(factor & !BELOW)).copied().unwrap_or(1);
+            let side = if factor & BELOW > 0 { &mut below } else { &mut above };
+            *side = side.saturating_mul(u128::from(value));
         }
         u64::try_from(above.div_ceil(below.max(1))).unwrap_or(u64::MAX)
+    }
+
+    /// Multiplies with the widths of another shape, or divides by them where `turned` is [`BELOW`].
+    fn multiply(&mut self, other: [u8; FACTORS], turned: u8) {
+        for factor in other.into_iter().take_while(|factor| *factor != NONE) {
+            let factor = factor ^ turned;
+            if let Some(place) = self.factors.iter().position(|own| *own == factor ^ BELOW) {
+                // The same above and below.
+                self.factors[place..].rotate_left(1);
+                self.factors[FACTORS - 1] = NONE;
+            } else {
+                debug_assert_eq!(self.factors[FACTORS - 1], NONE, "a shape of more widths than there is room for");
+                self.factors[FACTORS - 1] = factor;
+                let place = self.factors.iter().position(|own| *own >= factor).unwrap_or(FACTORS - 1);
+                self.factors[place..].rotate_right(1);
+            }
+        }
     }
 }
 
@@ -158,7 +186,7 @@ impl Mul for Shape {
     type Output = Self;
     fn mul(mut self, other: Self) -> Self {
         (self.times, self.over) = (self.times * other.times, self.over * other.over);
-        self.powers.iter_mut().zip(other.powers).for_each(|(power, more)| *power += more);
+        self.multiply(other.factors, 0);
         self
     }
 }
@@ -167,23 +195,24 @@ impl Div for Shape {
     type Output = Self;
     fn div(mut self, other: Self) -> Self {
         (self.times, self.over) = (self.times * other.over, self.over * other.times);
-        self.powers.iter_mut().zip(other.powers).for_each(|(power, less)| *power -= less);
+        self.multiply(other.factors, BELOW);
         self
     }
 }
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let product = |sign: i8, number: u32| {
+        let product = |side: u8, number: u32| {
             let number = (number != 1).then(|| number.to_string());
-            let letters = self.powers.iter().zip(LETTERS).filter(|(power, _)| **power * sign > 0);
-            let letters = letters.map(|(power, letter)| match power.unsigned_abs() {
-                1 => letter.to_owned(),
-                power => format!("{letter}^{power}"),
+            let factors = self.factors.iter().filter(|factor| **factor != NONE && **factor & BELOW == side);
+            let factors = factors.map(|factor| usize::from(factor & !BELOW)).collect::<Vec<_>>();
+            let letters = factors.chunk_by(PartialEq::eq).map(|same| {
+                let letter = same.first().and_then(|&width| LETTERS.get(width)).copied().unwrap_or_default();
+                if same.len() == 1 { letter.to_owned() } else { format!("{letter}^{}", same.len()) }
             });
             number.into_iter().chain(letters).collect::<Vec<_>>().join("·")
         };
-        match (product(1, self.times), product(-1, self.over)) {
+        match (product(0, self.times), product(BELOW, self.over)) {
             (above, below) if below.is_empty() => f.pad(if above.is_empty() { "1" } else { &above }),
             (above, below) if above.is_empty() => f.pad(&format!("1/({below})")),
             (above, below) => f.pad(&format!("{above}/({below})")),
@@ -308,6 +337,14 @@ mod tests {
         assert_eq!((B * S * N * D / H).to_string(), "b·S·n·d/(H)");
         assert_eq!((B * N * S * S).part(2).to_string(), "b·S^2·n/(2)");
         assert_eq!(Shape::ONE.to_string(), "1");
+    }
+
+    #[test]
+    fn widths_above_and_below_the_line_cancel_in_any_order() {
+        assert_eq!(B * S / H * H / S / B, Shape::ONE);
+        assert_eq!(S * B / H, B / H * S);
+        assert_eq!(N * N / N / N / N, Shape::ONE / N);
+        assert!((B * S).has(Width::Batch) && !(S / B).has(Width::Batch));
     }
 
     #[test]
