@@ -59,9 +59,8 @@ reasons! {
     Recomputation = "only no recomputation and that of whole layers is played yet; of some layers or in segments, in training by \
         PyTorch’s own engine or DeepSpeed’s, and of some layers and of operators under torchtitan";
     /// Another loss.
-    Loss = "only the plain cross-entropy, masked words and classes of BERT, the losses of Liger, flash-attention and torchtune \
-        without soft caps, trl’s, and torchtitan’s on one GPU are played yet, and of these Liger’s fused one, torchtune’s and trl’s \
-        not with DeepSpeed’s stage 3";
+    Loss = "only the plain cross-entropy, masked words and classes of BERT, and losses of libraries without soft caps are played \
+        yet: some not with DeepSpeed’s stage 3, and torchtitan’s on one GPU alone";
     /// Another optimizer.
     Optimizer = "of optimizers, GaLore, APOLLO, Shampoo, SOAP and torchao’s are not played yet, nor Muon beside AdamW that \
         is not fused";
