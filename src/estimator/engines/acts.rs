@@ -102,7 +102,7 @@ pub enum Act {
     Renewed(TensorId),
     /// A name gets a new tensor, before what it had goes.
     Name(Name, TensorId),
-    /// The same, where the optimizer's states are not there yet.
+    /// A name gets a new tensor where the optimizer's states are not there yet.
     NameFirst(Name, TensorId),
     /// A name gets one more tensor.
     More(Name, TensorId),

@@ -34,7 +34,7 @@ impl Network {
         Self { model, types, owner: Owner::Trained, shared_with: None, is_updated: true, unit: None }
     }
 
-    /// What it puts out, where the trained one puts out this: in the type of its own weights, or of autocast.
+    /// Gives a form of the trained network's output the type that this network puts out: that of its weights, or of autocast.
     pub fn out(&self, form: Form) -> Form {
         form.with_dtype(self.types.autocast.unwrap_or(self.model.dtype))
     }

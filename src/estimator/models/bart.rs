@@ -35,7 +35,7 @@ pub fn stacks(parts: &Parts<'_>) -> Stacks {
         source: source_tokens(),
         constants: vec![constant(Place::HeadBias, Form::new(parts.call.dtype, V))],
         // `CrossEntropyLoss` in the type of the logits, which autocast and a bias in fp32 bring to fp32.
-        loss: if parts.call.has_autocast { DType::Single } else { parts.call.dtype },
+        loss: parts.in_fp32_by_autocast(),
     }
 }
 
@@ -49,15 +49,10 @@ pub fn memory(parts: &Parts<'_>) -> Form {
     Form::new(parts.call.dtype, B * SE * H)
 }
 
-/// The type of what layers hand on: that of layer norms, which autocast takes in fp32.
-fn normed(parts: &Parts<'_>) -> DType {
-    if parts.call.has_autocast { DType::Single } else { parts.call.dtype }
-}
-
 /// What all layers of the decoder are given: what the encoder put out, and the mask of eager attention.
-fn shared(parts: &Parts<'_>) -> Vec<Form> {
+pub fn shared(parts: &Parts<'_>) -> Vec<Form> {
     let mask = parts.is_eager().then(|| Form::new(parts.call.dtype, B * S * S));
-    [memory(parts).with_dtype(normed(parts))].into_iter().chain(mask).collect()
+    [memory(parts).with_dtype(parts.in_fp32_by_autocast())].into_iter().chain(mask).collect()
 }
 
 /// `BartForConditionalGeneration.forward` up to the encoder's layers.
@@ -88,7 +83,7 @@ fn embedded(block: &mut Block, ids: Value) -> Value {
 
 /// The end of `BartEncoder.forward`, and `BartDecoder.forward` up to its layers.
 fn between(parts: &Parts<'_>) -> Block {
-    let last = memory(parts).with_dtype(normed(parts));
+    let last = memory(parts).with_dtype(parts.in_fp32_by_autocast());
     let ids = tokens();
     let (mut block, arguments) = Block::new(&[last, memory(parts), memory(parts), ids, ids]);
     block.take(&arguments[..4]);
@@ -158,7 +153,7 @@ pub fn head_layout(parts: &Parts<'_>) -> HeadLayout {
 
 /// `BartEncoderLayer.forward`, or with what layers of the decoder are given `BartDecoderLayer.forward`.
 fn layer(parts: &Parts<'_>, shared: Option<&[Form]>) -> Block {
-    let residual = parts.residual().with_dtype(normed(parts));
+    let residual = parts.residual().with_dtype(parts.in_fp32_by_autocast());
     let (mut block, arguments) = Block::new(&[&[residual], shared.unwrap_or_default()].concat());
     let (x, mask) = (arguments[0], arguments.get(2).copied());
     let (mut x, mut weights) = attention(parts, &mut block, [x, x], mask, OWN, None);
@@ -238,7 +233,7 @@ fn attention(
 /// The end of `BartDecoder.forward`, and that of `BartForConditionalGeneration.forward`.
 fn closing(parts: &Parts<'_>, shared: &[Form]) -> Block {
     let dtype = parts.call.dtype;
-    let residual = parts.residual().with_dtype(normed(parts));
+    let residual = parts.residual().with_dtype(parts.in_fp32_by_autocast());
     let names = [parts.residual(), Form::new(DType::Long, S), Form::new(dtype, S * H), tokens()];
     let (mut block, arguments) = Block::new(&[&[residual], shared, &names, &[tokens()]].concat());
     let (labels, ids) = (arguments[arguments.len() - 1], arguments[arguments.len() - 2]);

@@ -57,7 +57,7 @@ pub fn encoder(parts: &Parts<'_>) -> Result<Network, NotCounted> {
         put_out: 0,
         labels: is_classifier.then_some(Form::new(DType::Long, B)),
         // `cross_entropy` in the type of the logits, which autocast brings to fp32.
-        loss: if parts.call.has_autocast { DType::Single } else { parts.call.dtype },
+        loss: parts.in_fp32_by_autocast(),
     })
 }
 

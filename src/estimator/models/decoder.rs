@@ -413,6 +413,16 @@ impl Parts<'_> {
         self.call.collation == Collation::Cached
     }
 
+    /// The type of what autocast computes in fp32, as norms and losses: that of the weights without it.
+    pub const fn in_fp32_by_autocast(&self) -> DType {
+        if self.call.has_autocast { DType::Single } else { self.call.dtype }
+    }
+
+    /// The type of what autocast computes in 16 bits, as products: that of the weights without it.
+    pub const fn in_half_by_autocast(&self) -> DType {
+        if self.call.has_autocast { DType::Half } else { self.call.dtype }
+    }
+
     /// Whether attention takes its scores in full.
     pub fn is_eager(&self) -> bool {
         self.call.attention == AttentionKernel::Eager

@@ -26,7 +26,7 @@ pub fn stack(parts: &Parts<'_>) -> Result<Stack, NotCounted> {
         return composed::stack_of(parts, Norms { of_layers, last: norm });
     }
     let shared = vec![Form::new(DType::Byte, B * S * S), Form::new(DType::Single, N * Shape::ONE.by(2048))];
-    let weights = if parts.call.has_autocast { DType::Half } else { parts.call.dtype };
+    let weights = parts.in_half_by_autocast();
     let layers = parts.equal_layers(layer(parts, &shared));
     // `outputs` has the weights of attention.
     let kept = Some(Form::new(weights, B * N * S * S));

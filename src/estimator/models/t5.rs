@@ -43,7 +43,7 @@ pub fn stacks(parts: &Parts<'_>) -> Stacks {
         closing: closing(parts, &shared),
         source: source_tokens(),
         constants: Vec::new(),
-        loss: if parts.call.has_autocast { DType::Single } else { parts.call.dtype },
+        loss: parts.in_fp32_by_autocast(),
     }
 }
 
@@ -59,7 +59,7 @@ fn bias(parts: &Parts<'_>) -> Form {
 
 /// The bias of the decoder's tokens to the encoder's: zeros in the type of queries.
 fn cross_bias(parts: &Parts<'_>) -> Form {
-    let dtype = if parts.call.has_autocast { DType::Half } else { parts.call.dtype };
+    let dtype = parts.in_half_by_autocast();
     Form::new(dtype, N * S * SE)
 }
 

@@ -160,7 +160,7 @@ fn ended(given: &[Form]) -> Block {
 /// `cross_entropy_loss` in torchtitan/components/loss.py, a sum, which the trainer divides (`forward_backward_step` in
 /// torchtitan/train.py).
 fn loss(parts: &Parts<'_>) -> Block {
-    let dtype = if parts.call.has_autocast { DType::Half } else { parts.call.dtype };
+    let dtype = parts.in_half_by_autocast();
     let (mut block, arguments) = Block::new(&[Form::new(dtype, B * S * V), tokens()]);
     let wide = block.add(Place::Logits, Operator::To { x: arguments[0], dtype: DType::Single });
     let sum = block.add(Place::Loss, Operator::CrossEntropy { logits: wide, labels: arguments[1], is_shifted: false });

@@ -2,7 +2,7 @@
 //! models/whisper/modeling_whisper.py).
 
 use super::Block;
-use super::bart::{DECLARED, head_layout, is_of_its_kind, memory};
+use super::bart::{DECLARED, head_layout, is_of_its_kind, memory, shared};
 use super::decoder::{Parts, layer_norm, linear, tokens, with_bias};
 use super::seq2seq::{Stacks, encoder_layers};
 use crate::estimator::operators::{Form, HeadLayout, Operator, Place, Value};
@@ -25,25 +25,14 @@ pub fn stacks(parts: &Parts<'_>) -> Stacks {
         closing: closing(parts, &shared),
         source: sound(parts),
         constants: Vec::new(),
-        loss: if parts.call.has_autocast { DType::Single } else { parts.call.dtype },
+        loss: parts.in_fp32_by_autocast(),
     }
 }
 
 /// Channels of sound for twice as many frames as the encoder has positions, in the type of the weights unless autocast casts.
 fn sound(parts: &Parts<'_>) -> Form {
-    let dtype = if parts.call.has_autocast { DType::Single } else { parts.call.dtype };
+    let dtype = parts.in_fp32_by_autocast();
     Form::new(dtype, B * MELS * SE.by(2))
-}
-
-/// The type of what the last norm of a stack puts out, which autocast takes in fp32.
-fn normed(parts: &Parts<'_>) -> DType {
-    if parts.call.has_autocast { DType::Single } else { parts.call.dtype }
-}
-
-/// What all layers of the decoder are given: what the encoder put out, and the mask of eager attention.
-fn shared(parts: &Parts<'_>) -> Vec<Form> {
-    let mask = parts.is_eager().then(|| Form::new(parts.call.dtype, B * S * S));
-    [memory(parts).with_dtype(normed(parts))].into_iter().chain(mask).collect()
 }
 
 /// `WhisperForConditionalGeneration.forward` up to the encoder's layers: two convolutions, of which the second takes every

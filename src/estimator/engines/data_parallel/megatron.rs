@@ -1,7 +1,7 @@
 //! Data parallelism of Megatron Core (megatron/core/distributed/param_and_grad_buffer.py, megatron/core/optimizer/, 0.16.1): gradients
 //! are added up in one buffer that stands all the time, and weights are updated in fp32, all of them by every device or a part by each.
 //!
-//! What the first step makes is there from the beginning here.
+//! The play has what the first step makes from the beginning on.
 
 use crate::estimator::engines::acts::{Act, Hook, Name, Round, Unit};
 use crate::estimator::models::{Block, Model};
@@ -41,7 +41,7 @@ struct Held {
 }
 
 impl Megatron {
-    /// What stands from the beginning beside a model's weights and constants.
+    /// Lists the tensors that stand from the beginning on, beside a model's weights and constants.
     pub fn kept(self, model: &Model) -> Vec<Tensor> {
         let all = held(model);
         let weights = all.iter().filter(|weight| weight.is_own).copied().collect::<Vec<_>>();
