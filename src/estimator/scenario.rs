@@ -11,7 +11,8 @@ use super::choice::{
 use super::outside::Outside;
 use super::runtime::fragmentation;
 use super::units::{Bytes, Percent};
-use super::vision::{Images, Vision};
+pub use super::vision::Images;
+use super::vision::Vision;
 
 /// Everything an answer depends on. Two equal scenarios have equal estimates, byte for byte.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -1,6 +1,6 @@
 //! Live and reserved memory of the tape beside the peaks that PyTorch's allocator had on a device that computes nothing
 //! (tests/vectors/cuda.json, cuda_loaded.json, cuda_parallel.json, trl.json, outside.json, lengths_cuda.json,
-//! encoders.json).
+//! vision.json, encoders.json).
 
 use std::collections::BTreeMap;
 
@@ -143,6 +143,16 @@ const HELD: &[Held] = &[
         refused: &[],
         least: (0, 0),
     },
+    Held {
+        file: "vision",
+        steps: 3,
+        rows: (50, 2),
+        played: 13,
+        live: 13,
+        reserved: 12,
+        refused: &[(NotCounted::Vision, 35)],
+        least: (0, 0),
+    },
     Held { file: "encoders", steps: 2, rows: (53, 8), played: 45, live: 45, reserved: 45, refused: &[], least: (0, 0) },
 ];
 
@@ -210,4 +220,4 @@ macro_rules! files {
     };
 }
 
-files! { cuda cuda_loaded cuda_parallel trl outside lengths_cuda encoders }
+files! { cuda cuda_loaded cuda_parallel trl outside lengths_cuda vision encoders }

@@ -9,6 +9,8 @@ come as a processor puts them out, in fp32, and their sizes from its own functio
 - cuDNN is off, because it has no device to ask. A patch embedding is a convolution whose kernels do not overlap; without
   cuDNN PyTorch unfolds its input, image by image.
 - Where a model compares the number of image tokens with the number of features, it would find zeros, and is not asked.
+- A mask of image tokens is read as zeros, which picks no gradients for images. They are made all the same, and so are the
+  numbers of their elements.
 - Grids of patches stay on the CPU, where they can be read.
 """
 
@@ -20,7 +22,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import simulate  # noqa: E402
-from simulate import measure_peak  # noqa: E402
+from simulate import last_peak, measure_peak  # noqa: E402
 
 PACKAGES = ["transformers", "peft"]
 BOTH = [False, True]
@@ -67,14 +69,25 @@ def scenario(case):
     # The catalogue has a row of the same name for the language model alone.
     words["model"] = {"gemma-3-4b": "gemma-3-4b-images"}.get(case["model"], case["model"])
     pictured = {"images": case["images"], "image_h": case["height"], "image_w": case["width"]}
-    return {**words, **pictured, "tower": case["tower"], "projector": case["projector"]}
+    short = {"vision_layers": case["tower_layers"]} if "tower_layers" in case else {}
+    return {**words, **pictured, **short, "tower": case["tower"], "projector": case["projector"]}
 
 
-def config_of(run):
+def config_of(case, run):
+    """The configuration of the model, with `layers` of its language model and `tower_layers` of its tower where a case says so."""
     import transformers
 
     fields = measure_peak.configuration_of(run["model"])
     config = transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
+    if run["layers"]:
+        text = config.get_text_config()
+        text.num_hidden_layers = run["layers"]
+        if getattr(text, "layer_types", None):
+            # Kinds of attention, one for each layer.
+            text.layer_types = text.layer_types[: run["layers"]]
+    if "tower_layers" in case:
+        name = "depth" if hasattr(config.vision_config, "depth") else "num_hidden_layers"
+        setattr(config.vision_config, name, case["tower_layers"])
     config.use_cache = False
     config.get_text_config().use_cache = False
     config._attn_implementation = "eager" if run["attn"] == "eager" else "sdpa"
@@ -92,7 +105,7 @@ def build(case, run):
     import torch
     import transformers
 
-    config = config_of(run)
+    config = config_of(case, run)
     half = run["base"] in ("bf16", "nf4", "int8") or (run["precision"] == "bf16" and not run["base"])
     kind = torch.bfloat16 if half else torch.float32
     torch.set_default_dtype(kind)
@@ -142,6 +155,35 @@ def without_questions():
             module.get_vision_position_ids = lambda *given, _places=places, **named: _places(*given, **named).cuda()
 
 
+def scatter_as_if_all_were_there():
+    """`Tensor.masked_scatter`, whose derivative has as many elements as there are (`masked_scatter_backward_symint` in
+    torch/csrc/autograd/FunctionsManual.cpp), though a device that computes nothing picks none and would fill up zeros."""
+    import torch
+
+    scatter = torch.Tensor.masked_scatter
+
+    class Scattered(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x, mask, source):
+            context.save_for_backward(mask)
+            context.size = source.shape
+            return scatter(x, mask, source)
+
+        @staticmethod
+        def backward(context, gradient):
+            (mask,) = context.saved_tensors
+            of_x = gradient.masked_fill(mask, 0) if context.needs_input_grad[0] else None
+            of_source = None
+            if context.needs_input_grad[2]:
+                # The numbers of the elements in each dimension, which `masked_select` lists.
+                numbers = torch.empty(3 * context.size.numel(), dtype=torch.long, device="cuda")  # noqa: F841
+                gradient.masked_select(mask)
+                of_source = gradient.new_empty(context.size)
+            return of_x, None, of_source
+
+    torch.Tensor.masked_scatter = lambda x, mask, source: Scattered.apply(x, mask, source)
+
+
 def inputs_of(case, run, config):
     """Tokens and images as a processor puts them out."""
     import torch
@@ -152,7 +194,7 @@ def inputs_of(case, run, config):
     vision = config.vision_config
     size = (case["height"], case["width"])
     if config.model_type in ("qwen2_vl", "qwen2_5_vl"):
-        from transformers.models.qwen2_vl.image_processing_qwen2_vl import smart_resize
+        from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import smart_resize
 
         height, width = smart_resize(*size, factor=vision.patch_size * vision.spatial_merge_size, max_pixels=12_845_056)
         grid = [1, height // vision.patch_size, width // vision.patch_size]
@@ -181,6 +223,7 @@ def run(case):
     torch.backends.cudnn.enabled = False
     measure_peak.unpack_nothing()
     without_questions()
+    scatter_as_if_all_were_there()
     _, said = simulate.hugging_face_scenario(case)
     case = complete(case)
     model, config = build(case, said)
@@ -195,6 +238,7 @@ def run(case):
         loss = output.loss
         del output
         loss.backward()
+        loss = None
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
@@ -202,7 +246,7 @@ def run(case):
         "params": sum(parameter.numel() for parameter in model.parameters()),
         "trained": sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad),
     }
-    return {**counted, **simulate.last_peak(step)}
+    return {**counted, **last_peak(step)}
 
 
 if __name__ == "__main__":

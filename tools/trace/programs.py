@@ -70,6 +70,7 @@ def watch(script, recorder):
             step()
 
         take_steps(recorder, marked)
+        return {}
 
     script.last_peak = last_peak
 
@@ -99,6 +100,15 @@ def encoders(case, recorder):
     watch(with_encoders, recorder)
     with_encoders.run(case)
     return with_encoders.scenario(case), ["transformers"]
+
+
+def images(case, recorder):
+    """tools/simulate/with_images.py, models with vision towers."""
+    import with_images
+
+    watch(with_images, recorder)
+    with_images.run(case)
+    return with_images.scenario(case), with_images.PACKAGES
 
 
 def torchtitan(case, recorder):

@@ -18,6 +18,7 @@ WIDE = {"sequence": 1024, "batch": 3, "precision": "amp", "accum": 2}
 # Names and what they run, in the words of tools/measure_peak.py. "with" names a function of programs.py.
 # An evaluation behind a step, of which the last batch is not full.
 EVALUATED = {"batch": 1, "sequence": 128, "layers": 2, "eval_n": 5}
+SEEN = {"with": "images", "model": "gemma-3-4b", "batch": 1, "layers": 2, "tower_layers": 2}
 PACKED = {"base": "nf4", "loaded": True, "storage": "bfloat16"}
 ROWS = {
     "llama": LLAMA,
@@ -239,6 +240,10 @@ ROWS = {
     },
     "whisper-amp-ckpt": {"with": "encoders", "model": "whisper-small", "batch": 1, "sequence": 96, "source": 1500, "layers": 2, "precision": "amp", "ckpt": True},
     "whisper-dropout": {"with": "encoders", "model": "whisper-small", "batch": 1, "sequence": 96, "source": 1500, "layers": 2, "precision": "bf16", "dropout": 0.1},
+    "images-gemma3": {**SEEN, "sequence": 512, "tower": "trained"},
+    "images-gemma3-amp-ckpt": {**SEEN, "sequence": 1024, "layers": 6, "precision": "amp", "ckpt": True},
+    "images-gemma3-eager": {**SEEN, "sequence": 700, "projector": "frozen", "attn": "eager"},
+    "images-gemma3-lora-amp": {**SEEN, "sequence": 700, "base": "bf16", "projector": "frozen", "precision": "amp"},
     "held-fsdp1-tied": {"with": "fsdp", "impl": "fsdp1", "model": "qwen2.5-0.5b", "batch": 2, "sequence": 1536, "layers": 3, "world": 8, "precision": "amp", "ckpt": True},
     "held-fsdp1-accum": {"with": "fsdp", "impl": "fsdp1", "model": "tinyllama-1.1b", "batch": 1, "sequence": 3000, "layers": 3, "world": 8, "precision": "amp", "ckpt": True, "accum": 3},
     "held-fsdp2-one-amp-ckpt": {"with": "fsdp", "impl": "fsdp2", "model": "llama-3.1-8b", "batch": 1, "sequence": 1024, "layers": 2, "world": 1, "precision": "amp", "ckpt": True},

@@ -1,8 +1,8 @@
 //! peft's low-rank adapters: linear layers get two thin matrices beside their frozen one.
 
-use crate::estimator::choice::AdapterTargets;
+use crate::estimator::choice::{AdapterTargets, TowerTraining};
 use crate::estimator::models::{Block, Model};
-use crate::estimator::operators::{Adapter, Operator, Place};
+use crate::estimator::operators::{Adapter, Operator, Place, Product, Side};
 use crate::estimator::scenario::Recipe;
 use crate::estimator::units::{DType, R, Width};
 
@@ -26,9 +26,15 @@ pub fn adapt(model: &mut Model, recipe: &Recipe, adapted: Adapted, are_on: bool)
     let adapter = Adapter { rank: R, dtype, gathered, casts_input, has_dropout };
     let is_sparse = |block: &mut Block| block.applications.iter().any(|one| one.place == Place::Router);
     let has_experts = model.blocks_mut().any(is_sparse);
-    for application in model.blocks_mut().flat_map(|block| &mut block.applications) {
+    let sees = model.sees;
+    for (side, application) in model.blocks_mut().flat_map(|block| {
+        let side = block.side;
+        block.applications.iter_mut().map(move |application| (side, application))
+    }) {
         application.is_trained = false;
-        if !are_on {
+        // A vision tower and its projector have adapters where they are asked for.
+        let is_of_tower = sees && (side == Side::Encoder || application.place.is_of_projector());
+        if !are_on || is_of_tower && recipe.images.tower != TowerTraining::Adapters {
             continue;
         }
         // "all-linear" of peft finds routers and experts, too, though they are no layers.
@@ -38,6 +44,7 @@ pub fn adapt(model: &mut Model, recipe: &Recipe, adapted: Adapted, are_on: bool)
             *beside = (recipe.targets == AdapterTargets::All).then_some(adapter);
         }
         if let Operator::Linear { x, from, to, product } = application.operator
+            && !matches!(product, Product::Parameter { .. })
             && is_target(application.place, recipe.targets, has_experts)
         {
             application.operator = Operator::Adapted { x, from, to, product, adapter };
@@ -55,6 +62,7 @@ fn is_target(place: Place, targets: AdapterTargets, has_experts: bool) -> bool {
         // Where there are experts, peft takes the names of these matrices for those of experts
         // (`_convert_peft_config_moe` in utils/transformers_weight_conversion.py).
         Place::Gate | Place::Up | Place::Down => targets == AdapterTargets::All && !has_experts,
+        Place::Projector | Place::ProjectorOutput => targets == AdapterTargets::All,
         Place::QueryDown | Place::LatentDown | Place::LatentUp => targets == AdapterTargets::All,
         _ => false,
     }

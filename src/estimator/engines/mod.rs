@@ -24,10 +24,10 @@ pub use torchtitan::{HeldPart, Split};
 
 use crate::estimator::choice::{
     Adapter, AdapterTargets, AttentionKernel, Batching, Engine, Fp8, GradientType, Kernels, Logits, LossHead, Method,
-    Offload, Precision, Recomputation, StepKernel, TaskKind, ZeroStage,
+    Offload, Precision, ProjectorTraining, Recomputation, StepKernel, TaskKind, TowerTraining, ZeroStage,
 };
 use crate::estimator::models::NotCounted;
-use crate::estimator::scenario::Scenario;
+use crate::estimator::scenario::{Recipe, Scenario};
 use networks::Networks;
 
 /// The training program of a scenario.
@@ -149,7 +149,23 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
         (recipe.step == StepKernel::InBackward && adds_up, NotCounted::UpdateInBackward),
         (scenario.model.experts.count > 0 && !is_for_stacks, NotCounted::OptimizerOfExperts),
         (has_encoder && !plays_encoder, NotCounted::Encoder),
+        (scenario.model.vision.is_there() && !(plays_encoder && plays_tower(recipe)), NotCounted::Vision),
         (adapts_experts && recipe.adapter_dropout.is_on(), NotCounted::AdaptedExperts),
     ];
     refused.into_iter().find(|(is_refused, _)| *is_refused).map(|(_, reason)| reason)
+}
+
+/// Whether a vision tower is played with what is trained of it. peft keeps a copy of a module that is trained beside adapters,
+/// and optimizers with states by rows look at a convolution otherwise than at a matrix.
+fn plays_tower(recipe: &Recipe) -> bool {
+    use crate::estimator::choice::Optimizer as Chosen;
+    let is_by_element = matches!(recipe.optimizer, Chosen::AdamW | Chosen::Sgd | Chosen::Momentum | Chosen::Lion);
+    let adapters_apart = recipe.images.projector == ProjectorTraining::Frozen
+        && match recipe.images.tower {
+            TowerTraining::Frozen => true,
+            TowerTraining::Adapters => recipe.targets == AdapterTargets::All,
+            TowerTraining::Trained => false,
+        };
+    let is_whole = recipe.images.tower != TowerTraining::Adapters;
+    is_by_element && if recipe.adapter == Adapter::None { is_whole } else { adapters_apart }
 }

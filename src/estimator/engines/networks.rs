@@ -35,6 +35,7 @@ impl Networks<'_> {
             batch: recipe.batch,
             sequence: recipe.sequence,
             source: self.scenario.source(),
+            images: recipe.images,
             collation,
             has_several_sequences: recipe.batch > 1 && !is_flat || tasks::has_pairs(task.kind),
             dtype,
@@ -95,16 +96,17 @@ impl Networks<'_> {
             }
         }
         checkpoints::recompute(&mut model, self.scenario);
-        if !matches!(recipe.recomputation, Recomputation::None | Recomputation::Selective) && is_frozen {
-            // Without it checkpoints of a frozen model would have nothing to derive (`enable_input_require_grads` of
-            // transformers makes what comes out of the classes of embeddings leaves, and what comes out of Whisper's first
-            // convolution).
+        if !matches!(recipe.recomputation, Recomputation::None | Recomputation::Selective) {
+            // Checkpoints of what is frozen would have nothing to derive (`enable_input_require_grads` of transformers makes what
+            // comes out of the classes of embeddings leaves, and what comes out of the convolutions of Whisper and of vision
+            // towers).
             for block in model.blocks_mut() {
-                let embedded = block.applications.iter_mut();
-                let embedded = embedded.filter(|of| {
-                    matches!(of.place, Place::TokenEmbedding | Place::EmbeddingScale | Place::FirstConvolution)
-                });
-                embedded.last().into_iter().for_each(|last| last.is_leaf = true);
+                let is_embedding =
+                    |place| matches!(place, Place::TokenEmbedding | Place::EmbeddingScale | Place::FirstConvolution);
+                for of in [is_embedding as fn(Place) -> bool, |place| place == Place::PatchEmbedding] {
+                    let embedded = block.applications.iter_mut().filter(|application| of(application.place));
+                    embedded.last().into_iter().for_each(|last| last.is_leaf = !last.is_trained);
+                }
             }
         }
         Ok(model)

@@ -8,7 +8,7 @@ use crate::estimator::choice::{
 };
 use crate::estimator::operators::{Form, HeadLayout, Operator, Part, Place, Product, Size, Tensor, Value};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{B, D, DType, F, H, N, P, Shape, V};
+use crate::estimator::units::{B, D, DType, F, H, N, P, S, Shape, V};
 
 /// Classes that a classifier tells apart where nobody says how many (`num_labels` of transformers' configurations).
 const CLASSES: Shape = Shape::ONE.by(2);
@@ -54,6 +54,7 @@ pub fn encoder(parts: &Parts<'_>) -> Result<Network, NotCounted> {
         constants: vec![buffer(Place::Positions), buffer(Place::TokenTypes)],
         beside: Vec::new(),
         source: None,
+        sees: false,
         put_out: 0,
         labels: is_classifier.then_some(Form::new(DType::Long, B)),
         // `cross_entropy` in the type of the logits, which autocast brings to fp32.
@@ -78,7 +79,7 @@ fn opening(parts: &Parts<'_>) -> Block {
         let types = add.add(Place::TokenTypes, Operator::Gather { x: positions });
         (positions, types, Shape::ONE, false)
     } else {
-        let positions = add.add(Place::Positions, Operator::PositionBuffer);
+        let positions = add.add(Place::Positions, Operator::PositionBuffer { count: S });
         let types = add.add(Place::TokenTypes, Operator::Gather { x: positions });
         (positions, types, Shape::ONE.by(2), is_broadcast)
     };

@@ -24,6 +24,8 @@ pub struct Block {
     declared: &'static [Place],
     /// The places of its weights that the class declares behind the layers behind it.
     declared_late: &'static [Place],
+    /// Whether the class declares its weights before those that were declared late.
+    declares_ahead: bool,
     /// To which stack it belongs.
     pub side: Side,
     /// How many results, behind the hidden state, all layers behind it are given from here on, where it stands between
@@ -66,6 +68,7 @@ impl Block {
             handed_back: Vec::new(),
             declared: &[],
             declared_late: &[],
+            declares_ahead: false,
             side: Side::Decoder,
             begins: None,
             is_layer: true,
@@ -126,6 +129,11 @@ impl Block {
         self.applications.last_mut().into_iter().for_each(|application| application.is_trained = false);
     }
 
+    /// Freezes the operators that were added from a number on.
+    pub fn freeze_from(&mut self, first: usize) {
+        self.applications.iter_mut().skip(first).for_each(|application| application.is_trained = false);
+    }
+
     /// Gives values a name until the operator that was added last is done.
     pub fn named(&mut self, values: &[Value]) {
         self.applications.last_mut().into_iter().for_each(|application| application.names.extend(values));
@@ -166,6 +174,18 @@ impl Block {
     /// The same block, some of whose weights its class declares behind the layers behind it.
     pub fn declaring_late(mut self, declared: &'static [Place]) -> Self {
         self.declared_late = declared;
+        self
+    }
+
+    /// The same block between layers, whose weights its class declares before those that were declared late.
+    pub fn declaring_ahead(mut self) -> Self {
+        self.declares_ahead = true;
+        self
+    }
+
+    /// The same block that gives one more of its arguments back.
+    pub fn giving_also(mut self, argument: Value) -> Self {
+        self.results.push(argument);
         self
     }
 
@@ -243,6 +263,7 @@ impl Block {
         for weight in &mut program.weights {
             weight.is_declared_late = self.declared_late.contains(&weight.place);
         }
-        Program { left_out, checkpoint: self.checkpoint, begins: self.begins, ..program }
+        let (checkpoint, begins) = (self.checkpoint, self.begins);
+        Program { left_out, checkpoint, begins, declares_ahead: self.declares_ahead, ..program }
     }
 }

@@ -2,14 +2,14 @@
 
 use super::liger::Patch;
 use super::{
-    Block, Cut, Model, NotCounted, Run, bert, cohere, composed, deepseek, falcon, gemma, gpt2, gptj, llama, megatron,
-    mpt, neox, olmo, olmo2, opt, phi, phi3, seq2seq, stablelm, starcoder2, titan,
+    Block, Cut, Model, NotCounted, Run, bert, cohere, composed, deepseek, falcon, gemma, gpt2, gptj, images, llama,
+    megatron, mpt, neox, olmo, olmo2, opt, phi, phi3, seq2seq, stablelm, starcoder2, titan,
 };
-use crate::estimator::choice::{AttentionKernel, Kernels, Logits, LossHead, Softmax};
+use crate::estimator::choice::{AttentionKernel, Kernels, Logits, LossHead, Softmax, Tower};
 use crate::estimator::operators::{
     Form, HeadLayout, HeadWidths, Loss, Masking, Operator, Part, Place, Product, Size, Tensor, Tiles, Value,
 };
-use crate::estimator::scenario::{self, Latent};
+use crate::estimator::scenario::{self, Images, Latent};
 use crate::estimator::units::{B, D, DType, EDGES, H, S, Shape, T, V, Width, Widths};
 
 /// How sequences become a micro-batch.
@@ -73,6 +73,8 @@ pub struct Call {
     pub sequence: u32,
     /// Positions that an encoder before the decoder puts out for a sequence.
     pub source: u32,
+    /// The images of a sequence.
+    pub images: Images,
     /// How sequences become a micro-batch.
     pub collation: Collation,
     /// Whether a micro-batch has several rows.
@@ -323,7 +325,9 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
     if parts.call.has_module_hooks && !(class.has_modules && model.experts.count == 0) {
         return Err(NotCounted::Modules);
     }
-    let stack = (class.stack)(parts)?;
+    let mut stack = (class.stack)(parts)?;
+    let seeing = model.vision.is_there().then(|| images::seeing(parts)).transpose()?;
+    stack.names.extend(seeing.iter().flat_map(|seeing| &seeing.names));
     let is_plain_head = stack.head == Product::Linear && !stack.scales_logits && !model.soft_cap.is_on();
     let is_own_loss = parts.call.loss == LossHead::Plain && parts.call.logits != Logits::KeptFull;
     let is_played = match parts.call.loss {
@@ -353,6 +357,7 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         declares_norm_first: stack.declares_norm_first,
         beside: parts.call.collation.beside(),
         source: None,
+        sees: false,
         put_out: 0,
         labels: (parts.call.collation != Collation::Equal).then(tokens),
         loss: match parts.call.loss {
@@ -361,15 +366,15 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         },
     };
     patch.into_iter().for_each(|patch| patch.replace(parts, &mut decoder));
+    if let Some(seeing) = seeing {
+        seeing.stand_before(parts, &mut decoder);
+    }
     Ok(decoder)
 }
 
 /// What of a model no decoder here has, the first thing that is.
 fn refused(model: &scenario::Model) -> Option<NotCounted> {
-    let refused = [
-        (model.latent != Latent::NONE && !deepseek::is_like(model), NotCounted::LatentAttention),
-        (model.vision.is_there(), NotCounted::Vision),
-    ];
+    let refused = [(model.latent != Latent::NONE && !deepseek::is_like(model), NotCounted::LatentAttention)];
     refused.into_iter().find(|(is_there, _)| *is_there).map(|(_, reason)| reason)
 }
 
@@ -431,6 +436,11 @@ impl Parts<'_> {
     /// Whether layers run kernels of Liger.
     pub fn has_liger(&self) -> bool {
         self.call.kernels == Kernels::Fused
+    }
+
+    /// Whether tokens of an image attend to one another, as those of Gemma 3 do.
+    pub fn has_blocks_of_images(&self) -> bool {
+        self.model.vision.is_there() && self.model.vision.tower == Tower::Gemma3
     }
 
     /// Whether some layers attend to a window of tokens, as those of Gemma 2 and 3 do.

@@ -91,7 +91,7 @@ fn given(parts: &Parts<'_>) -> Vec<Form> {
 /// kernel; PyTorch's kernels are given a mask of Gemma 3 from the length of its window on
 /// (`create_sliding_window_causal_mask` in masking_utils.py).
 pub fn window(parts: &Parts<'_>) -> Option<Form> {
-    if parts.is_eager() {
+    if parts.is_eager() || parts.has_blocks_of_images() {
         return mask_form(parts).filter(|_| parts.has_windows());
     }
     let is_masked = is_third(parts.model) && parts.call.sequence >= window_of_third(parts.model);
@@ -134,7 +134,7 @@ fn layer(parts: &Parts<'_>, is_far: bool) -> Block {
 fn attention_of_third(parts: &Parts<'_>, block: &mut Block, h: Value, shared: &[Value]) -> (Value, Option<Value>) {
     let [q, k, v] = [(Place::Query, N), (Place::Key, K), (Place::Value, K)].map(|(place, heads)| {
         let x = llama::projected(parts, block, place, h, heads);
-        llama::heads(parts, block, place, x)
+        llama::heads_under(parts, block, place, x, shared.len() > 3)
     });
     let q = block.add(Place::QueryNorm, norm(q, D));
     let k = block.add(Place::KeyNorm, norm(k, D));

@@ -66,7 +66,7 @@ pub fn shared(parts: &Parts<'_>, tables: Tables) -> Vec<Form> {
 /// The form of the mask that layers are given: numbers for eager attention, booleans for a fused kernel where tokens are
 /// padding.
 pub fn mask_form(parts: &Parts<'_>) -> Option<Form> {
-    let is_padded = parts.call.collation == Collation::Padded;
+    let is_padded = parts.call.collation == Collation::Padded || parts.has_blocks_of_images();
     let dtype = if parts.is_eager() { parts.call.dtype } else { DType::Byte };
     (parts.is_eager() || is_padded).then(|| Form::new(dtype, B * S * S))
 }
@@ -76,6 +76,19 @@ pub fn opening(parts: &Parts<'_>, tables: Tables, changed: fn(&Parts<'_>, &mut B
     let (mut block, arguments) = Block::new(&parts.batch());
     let embedded = block.add(Place::TokenEmbedding, Operator::Embedding { ids: arguments[0], rows: V, width: H });
     let embedded = changed(parts, &mut block, embedded);
+    let results = behind_embedding(parts, &mut block, &arguments, tables, embedded, &[]);
+    block.giving(&results)
+}
+
+/// The rest of it behind the embedding, and what it puts out, with masks that are there already or of its own.
+pub fn behind_embedding(
+    parts: &Parts<'_>,
+    block: &mut Block,
+    arguments: &[Value],
+    tables: Tables,
+    embedded: Value,
+    masks: &[Value],
+) -> Vec<Value> {
     let positions = match parts.call.collation {
         Collation::Flattened(_) => Operator::Return { x: arguments[1] },
         Collation::Cached => Operator::Return { x: arguments[2] },
@@ -93,21 +106,24 @@ pub fn opening(parts: &Parts<'_>, tables: Tables, changed: fn(&Parts<'_>, &mut B
         let is_padded = parts.call.collation == Collation::Padded;
         block.add(place, if is_padded { of_padding(arguments[1]) } else { causal })
     };
-    let whole = mask_form(parts).map(|_| mask(Place::Mask, starcoder2::is_like(parts.model)));
-    let window = gemma::window(parts).map(|_| mask(Place::WindowMask, true));
+    let own: Vec<_> = if masks.is_empty() {
+        let whole = mask_form(parts).map(|_| mask(Place::Mask, starcoder2::is_like(parts.model)));
+        let window = gemma::window(parts).map(|_| mask(Place::WindowMask, true));
+        whole.into_iter().chain(window).collect()
+    } else {
+        masks.to_vec()
+    };
     let Tables { dtype, width } = tables;
-    let hidden = parts.dropout(&mut block, Place::EmbeddingDropout, embedded);
+    let hidden = parts.dropout(block, Place::EmbeddingDropout, embedded);
     let [cos, sin] = block.add_all(Place::RotaryTable, Operator::RotaryTable { positions, width, dtype });
     let far: Vec<_> = if gemma::has_two_tables(parts.model) {
         block.add_all::<2>(Place::RotaryTable, Operator::RotaryTable { positions, width, dtype }).to_vec()
     } else {
         Vec::new()
     };
-    let shared = [positions, cos, sin].into_iter().chain(whole);
     // `inputs_embeds`, which a dropout of Phi's class overwrites.
     let name = if parts.model.norms == 1 { hidden } else { embedded };
-    let results: Vec<_> = [hidden].into_iter().chain(shared).chain(window).chain(far).chain([name]).collect();
-    block.giving(&results)
+    [hidden, positions, cos, sin].into_iter().chain(own).chain(far).chain([name]).collect()
 }
 
 /// `LlamaDecoderLayer.forward`.
@@ -238,9 +254,14 @@ pub fn projected(parts: &Parts<'_>, block: &mut Block, place: Place, h: Value, h
 /// Heads of queries, keys or values. One head has one order; the gradients of queries and keys come out of their rotation
 /// in the order of the heads, those of values out of eager attention.
 pub fn heads(parts: &Parts<'_>, block: &mut Block, place: Place, x: Value) -> Value {
+    heads_under(parts, block, place, x, parts.call.collation == Collation::Padded)
+}
+
+/// The same, with a mask or without.
+pub fn heads_under(parts: &Parts<'_>, block: &mut Block, place: Place, x: Value, has_mask: bool) -> Value {
     let count = if place == Place::Query { parts.model.heads } else { parts.model.kv_heads };
-    // A mask of padding has values repeated for each head of queries.
-    let is_repeated = parts.call.collation == Collation::Padded && parts.model.kv_heads != parts.model.heads;
+    // A mask has values repeated for each head of queries.
+    let is_repeated = has_mask && parts.model.kv_heads != parts.model.heads;
     // Liger's rotation brings those of queries and keys into the order of tokens; the norms of Gemma 3 take it back.
     let is_turned_back = parts.has_liger() && place != Place::Value && !gemma::is_third(parts.model);
     let is_by_head = place != Place::Value || parts.is_eager() || is_repeated;

@@ -53,6 +53,7 @@ pub fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         labels: None,
         beside: Vec::new(),
         source: None,
+        sees: false,
         put_out: 0,
         loss: DType::Single,
     })

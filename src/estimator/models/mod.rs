@@ -12,6 +12,7 @@ mod falcon;
 mod gemma;
 mod gpt2;
 mod gptj;
+mod images;
 mod liger;
 mod llama;
 mod megatron;
@@ -24,6 +25,7 @@ mod opt;
 mod phi;
 mod phi3;
 mod seq2seq;
+mod siglip;
 mod stablelm;
 mod stages;
 mod starcoder2;
@@ -92,6 +94,8 @@ pub struct Model {
     pub declares_norm_first: bool,
     /// What an encoder before the decoder is given. Then the first block is given labels behind it.
     pub source: Option<Form>,
+    /// Whether that is a vision tower.
+    pub sees: bool,
     /// What the class puts out behind loss and logits.
     pub put_out: usize,
     /// The labels, where they are not the token ids themselves.

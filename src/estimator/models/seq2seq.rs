@@ -58,6 +58,7 @@ pub fn network(parts: &Parts<'_>) -> Result<Network, NotCounted> {
         constants: stacks.constants,
         declares_norm_first: false,
         source: Some(stacks.source),
+        sees: false,
         put_out: 1,
         labels: None,
         beside: Vec::new(),

@@ -38,6 +38,7 @@ pub fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         hands_on: false,
         has_cache: false,
         source: None,
+        sees: false,
         put_out: 0,
         labels: None,
         loss: DType::Single,

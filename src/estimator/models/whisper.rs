@@ -5,9 +5,9 @@ use super::Block;
 use super::bart::{DECLARED, head_layout, is_of_its_kind, memory, shared};
 use super::decoder::{Parts, layer_norm, linear, tokens, with_bias};
 use super::seq2seq::{Stacks, encoder_layers};
-use crate::estimator::operators::{Form, HeadLayout, Operator, Place, Value};
+use crate::estimator::operators::{Form, HeadLayout, Operator, Order, Place, Value};
 use crate::estimator::scenario::Model;
-use crate::estimator::units::{B, D, DType, F, H, MELS, N, P, PE, S, SE, V};
+use crate::estimator::units::{B, D, DType, F, H, MELS, N, P, PE, S, SE, Shape, V};
 
 /// Whether a model's layers are like Whisper's.
 pub fn is_like(model: &Model) -> bool {
@@ -40,10 +40,13 @@ fn sound(parts: &Parts<'_>) -> Form {
 fn opening(parts: &Parts<'_>) -> Block {
     let (mut block, arguments) = Block::new(&[sound(parts), tokens()]);
     let shifted = block.add(Place::Labels, Operator::ShiftedRight { labels: arguments[1] });
-    let convolution = |x, from, positions, is_first| Operator::Convolution { x, from, to: H, positions, is_first };
-    let x = block.add(Place::FirstConvolution, convolution(arguments[0], MELS, SE.by(2), true));
+    let convolution = |x, from: Shape, positions, order| {
+        // Kernels of three elements.
+        Operator::Convolution { x, from: from.by(3), to: H, positions, order }
+    };
+    let x = block.add(Place::FirstConvolution, convolution(arguments[0], MELS, SE.by(2), Order::First));
     let before = block.add(Place::Activation, Operator::Gelu { x });
-    let x = block.add(Place::SecondConvolution, convolution(before, H, SE, false));
+    let x = block.add(Place::SecondConvolution, convolution(before, H, SE, Order::Behind));
     let x = block.add(Place::Activation, Operator::Gelu { x });
     block.named(&[before]);
     let positions = block.add(Place::Positions, Operator::Numbers { count: SE });
@@ -62,7 +65,7 @@ fn between(parts: &Parts<'_>) -> Block {
     let names = [memory(parts), Form::new(DType::Long, SE), ids, ids];
     let (mut block, arguments) = Block::new(&[&[last][..], &names].concat());
     block.take(&arguments[..4]);
-    let memory = Operator::LayerNormOfColumns { x: arguments[0], width: H };
+    let memory = Operator::LayerNormOfColumns { x: arguments[0], width: H, from_columns: false };
     let memory = block.add(Place::EncoderNorm, memory);
     block.named(&arguments[1..3]);
     let ids = arguments[3];
@@ -86,7 +89,7 @@ fn layer(parts: &Parts<'_>, shared: Option<&[Form]>) -> Block {
     // What comes from a convolution lies channel by channel, and sums with it do.
     let norm = |x| match shared {
         Some(_) => layer_norm(x),
-        None => Operator::LayerNormOfColumns { x, width: H },
+        None => Operator::LayerNormOfColumns { x, width: H, from_columns: false },
     };
     let h = block.add(Place::AttentionNorm, norm(x));
     let (o, mut weights) = attention(parts, &mut block, [h, h], mask, None, None);

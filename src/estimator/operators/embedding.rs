@@ -169,8 +169,8 @@ pub fn counted_positions(k: &mut Lowering<'_>) -> [Slot; 2] {
 }
 
 /// Numbers of positions in a buffer of the model, which is there anyway.
-pub fn position_buffer(k: &mut Lowering<'_>) -> Slot {
-    k.kernel(Part::Ids, Form::new(DType::Long, S), &[]).sized(Part::Ids, Size::Bytes(0)).put()
+pub fn position_buffer(k: &mut Lowering<'_>, count: Shape) -> Slot {
+    k.kernel(Part::Ids, Form::new(DType::Long, count), &[]).sized(Part::Ids, Size::Bytes(0)).put()
 }
 
 /// As many new numbers as there are: `position_ids + self.offset` (`OPTLearnedPositionalEmbedding.forward`), or what

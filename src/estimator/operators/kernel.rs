@@ -365,6 +365,8 @@ pub struct Program {
     pub slots: usize,
     /// How many results, behind the hidden state, layers behind it are given from here on, where it begins another stack.
     pub begins: Option<usize>,
+    /// Whether its weights are declared before those that were declared late.
+    pub declares_ahead: bool,
     /// Arguments that it is not handed.
     pub left_out: Vec<Slot>,
     /// What it puts out.

@@ -14,6 +14,12 @@ pub enum Product {
     Linear,
     /// `x @ weight.T`, as in Falcon: `mm`, whose weight is a view that autocast copies each time anew.
     Transposed,
+    /// `x @ weight` with a parameter of the model's class, as in the projector of Gemma 3: `mm` with the weight as it is, of an
+    /// input that does not lie row by row, which is copied where there are several images.
+    Parameter {
+        /// Whether there are.
+        is_copied: bool,
+    },
     /// `torch.nn.Linear` with a bias: `addmm`.
     LinearWithBias,
     /// The same whose bias is a weight of the module around it.
@@ -36,6 +42,7 @@ impl Product {
     /// (`replace_with_bnb_linear` in transformers/integrations/bitsandbytes.py, 5.23.0).
     pub const fn in_4_bits(self) -> Self {
         match self {
+            Self::Parameter { is_copied } => Self::Parameter { is_copied },
             Self::Linear | Self::Transposed | Self::Function | Self::Nf4 => Self::Nf4,
             Self::LinearWithBias
             | Self::LinearWithOuterBias
@@ -87,14 +94,22 @@ pub fn linear(k: &mut Lowering<'_>, x: Slot, from: Shape, to: Shape, product: Pr
     if product.is_in_4_bits() {
         return super::nf4::linear(k, x, from, to, product == Product::Nf4WithBias);
     }
-    let sides = if product == Product::Conv1d { [from, to] } else { [to, from] };
+    let sides = if matches!(product, Product::Conv1d | Product::Parameter { .. }) { [from, to] } else { [to, from] };
     let weight = k.matrix(Part::Weight, dtype, sides);
     if product.is_by_function() {
         let bias = (product == Product::FunctionWithBias).then(|| k.weight(Part::Bias, Form::new(dtype, to)));
         return function(k, Part::Result, x, weight, bias, from, to);
     }
-    if let Product::Linear | Product::Transposed = product {
-        let is_cached = is_trained && product == Product::Linear;
+    if let Product::Parameter { is_copied: true } = product {
+        let weight = autocast_weight(k, weight, Form::new(dtype, to * from), is_trained);
+        let low = k.autocast(x);
+        let copied = k.copy(Part::Copied, low);
+        let result = product_of(k, Part::Result, copied, weight, from, to);
+        k.hold_until(low, result);
+        return result;
+    }
+    if let Product::Linear | Product::Transposed | Product::Parameter { .. } = product {
+        let is_cached = is_trained && product != Product::Transposed;
         return mm(k, Part::Result, x, weight, Matrix { from, to, dtype, is_cached });
     }
     let bias = Form::new(dtype, to);
@@ -136,6 +151,11 @@ pub fn mm(k: &mut Lowering<'_>, result: Part, x: Slot, weight: Operand, matrix: 
     // Autocast's arguments are cast from the last to the first: the weight, then the input.
     let weight = autocast_weight(k, weight, Form::new(dtype, to * from), is_cached);
     let x = k.autocast(x);
+    product_of(k, result, x, weight, from, to)
+}
+
+/// The same of what has its type.
+fn product_of(k: &mut Lowering<'_>, result: Part, x: Slot, weight: Operand, from: Shape, to: Shape) -> Slot {
     let form = Form { shape: k.form(x).shape / from * to, ..k.form(x) };
     let both = [NewView, Brief(CUBLAS)];
     let call = k.kernel(result, form, &[x.into(), weight]).brief(CUBLAS).savable();

@@ -135,13 +135,14 @@ pub fn sum_of_masked_rows(k: &mut Lowering<'_>, x: Slot, mask: Slot, rows: Shape
 }
 
 /// Places of `rows` flags that are set, in both dimensions: `nonzero` counts them, and then lists them
-/// (aten/src/ATen/native/cuda/Nonzero.cu). What CUB takes was recorded for some thousand flags.
+/// (aten/src/ATen/native/cuda/Nonzero.cu).
 pub fn masked_places(k: &mut Lowering<'_>, flags: Slot, rows: Shape) -> Slot {
     let count = Form::new(DType::Int, Shape::ONE);
     let all = Size::CountOfFlags { flags: k.form(flags).shape };
     let count = k.kernel(Part::Counted, count, &[flags.into()]).brief(all).put();
+    let list = Size::FlagList { flags: k.form(flags).shape };
     let places = k.kernel(Part::Order, Form::new(DType::Long, rows.by(2)), &[flags.into(), count.into()]);
-    places.brief(Size::Bytes(1023)).put()
+    places.brief(list).put()
 }
 
 /// The workspaces of a sum of `inputs` elements for each of `outputs`.

@@ -10,6 +10,7 @@ mod convolution;
 mod divergence;
 mod embedding;
 mod experts;
+mod images;
 mod kernel;
 mod latent;
 mod liger;
@@ -34,6 +35,7 @@ mod vocabulary_parallel;
 pub use application::Application;
 use attention::ScoreBias;
 pub use attention::{Biasing, Masking};
+pub use convolution::Order;
 pub use experts::{Routing, Stack};
 pub use kernel::{
     ASIDES, Added, Aside, Checkpoint, Conversion, Crossing, Effect, Kernel, Module, ModuleKind, NOTHING, OPERANDS,
@@ -94,7 +96,7 @@ pub enum Operator {
     /// Numbers of positions, each with an offset.
     OffsetPositions { x: Value },
     /// The same from a buffer of the model.
-    PositionBuffer,
+    PositionBuffer { count: Shape },
     /// Numbers of the positions of all tokens that are no padding; `is_one_sequence` where they are counted as one.
     PositionsOfIds { ids: Value, is_one_sequence: bool },
     /// As many numbers of a buffer.
@@ -112,6 +114,9 @@ pub enum Operator {
     PaddingMask { mask: Value, embedded: Value, is_added: bool },
     /// Root-mean-square norm, spelt out in operations as in transformers.
     RmsNorm { x: Value, width: Shape, weighting: Weighting },
+    /// The same with one and the weights, in fp32, of a value that does not lie row by row; `from_columns` where its gradient does
+    /// not, either.
+    RmsNormOfColumns { x: Value, width: Shape, from_columns: bool },
     /// The bias on scores for each distance, for heads whose number is a power of two.
     Alibi,
     /// A mask as booleans.
@@ -185,10 +190,20 @@ pub enum Operator {
     Zeros { form: Form },
     /// Rows of a table by an index and not by an embedding.
     IndexedRows { ids: Value, rows: Shape, width: Shape },
-    /// A convolution over a sequence, of three elements: `from` channels at so many positions become `to` at others.
-    Convolution { x: Value, from: Shape, to: Shape, positions: Shape, is_first: bool },
-    /// Layer norm of a value that does not lie row by row.
-    LayerNormOfColumns { x: Value, width: Shape },
+    /// A convolution: `from` elements at each of so many positions become `to`.
+    Convolution { x: Value, from: Shape, to: Shape, positions: Shape, order: Order },
+    /// Which tokens stand for images.
+    Placeholders { ids: Value },
+    /// Features in the places of a mask of tokens.
+    Scattered { x: Value, mask: Value, features: Value },
+    /// The image that each token belongs to; `is_one_sequence` where tokens are counted as one.
+    ImageBlocks { types: Value, is_one_sequence: bool },
+    /// The mask in which tokens of an image attend to one another, as booleans or as numbers of a type.
+    BlockwiseMask { ids: Value, added: Option<DType>, has_window: bool },
+    /// The mean of so many places; `is_strided` where its gradient lies otherwise than it.
+    Averaged { x: Value, places: Shape, is_strided: bool },
+    /// Layer norm of a value that does not lie row by row; `from_columns` where its gradient does not, either.
+    LayerNormOfColumns { x: Value, width: Shape, from_columns: bool },
     /// The end of a function, whose names go; the value is the same.
     Return { x: Value },
     /// The first token of each sequence, as a view.
@@ -366,7 +381,7 @@ impl Operator {
             | Self::GatherSequence { .. }
             | Self::ScatterSequence { .. } => "PyTorch 2.15, torch/distributed/tensor/placement_types.py",
             Self::CrossEntropyOfParts { .. } => "PyTorch 2.15, torch/distributed/tensor/parallel/loss.py",
-            Self::PositionBuffer | Self::Gather { .. } | Self::FirstToken { .. } | Self::Return { .. } => {
+            Self::PositionBuffer { .. } | Self::Gather { .. } | Self::FirstToken { .. } | Self::Return { .. } => {
                 "transformers 5.23.0, modeling_bert.py BertModel.forward"
             }
             Self::PositionsOfIds { .. } => "transformers 5.23.0, modeling_roberta.py RobertaEmbeddings.forward",
@@ -382,6 +397,11 @@ impl Operator {
             }
             Self::BiasedSdpa { .. } => "transformers 5.23.0, sdpa_attention.py create_position_bias_mask",
             Self::IndexedRows { .. } => "PyTorch 2.15, derivatives.yaml index",
+            Self::Placeholders { .. } | Self::ImageBlocks { .. } | Self::BlockwiseMask { .. } => {
+                "transformers 5.23.0, modeling_gemma3.py Gemma3Model.forward"
+            }
+            Self::Scattered { .. } => "PyTorch 2.15, derivatives.yaml masked_scatter",
+            Self::Averaged { .. } => "PyTorch 2.15, derivatives.yaml avg_pool2d",
             Self::Convolution { .. } => "PyTorch 2.15, ConvolutionMM2d.cu slow_conv2d_forward",
             Self::LayerNormOfColumns { .. } => "PyTorch 2.15, derivatives.yaml native_layer_norm",
             Self::AddBuffer { .. } => "transformers 5.23.0, modeling_bart.py BartForConditionalGeneration.forward",
@@ -394,6 +414,7 @@ impl Operator {
                 "transformers 5.23.0, masking_utils.py create_causal_mask"
             }
             Self::CenteredNorm { .. } => "transformers 5.23.0, modeling_cohere.py CohereLayerNorm.forward",
+            Self::RmsNormOfColumns { .. } => "transformers 5.23.0, modeling_gemma3.py Gemma3RMSNorm.forward",
             Self::RmsNorm { .. } => "transformers 5.23.0, modeling_llama.py LlamaRMSNorm.forward",
             Self::Alibi | Self::BiasedAttention { .. } => "transformers 5.23.0, modeling_mpt.py",
             Self::LayerNorm { .. } | Self::UnbiasedLayerNorm { .. } => {
@@ -485,7 +506,7 @@ impl Operator {
             | Self::Numbers { .. }
             | Self::CountedPositions
             | Self::BooleanMask { .. }
-            | Self::PositionBuffer
+            | Self::PositionBuffer { .. }
             | Self::ComplexBuffer { .. }
             | Self::Brought { .. }
             | Self::Zeros { .. }
@@ -501,6 +522,7 @@ impl Operator {
             | Self::Router { x, .. }
             | Self::CausalMask { embedded: x, .. }
             | Self::RmsNorm { x, .. }
+            | Self::RmsNormOfColumns { x, .. }
             | Self::LigerRmsNorm { x, .. }
             | Self::CenteredNorm { x, .. }
             | Self::FusedRmsNorm { x, .. }
@@ -537,6 +559,10 @@ impl Operator {
             | Self::Contiguous { x, .. }
             | Self::RelativeBias { like: x, .. }
             | Self::IndexedRows { ids: x, .. }
+            | Self::Placeholders { ids: x }
+            | Self::ImageBlocks { types: x, .. }
+            | Self::BlockwiseMask { ids: x, .. }
+            | Self::Averaged { x, .. }
             | Self::Convolution { x, .. }
             | Self::LayerNormOfColumns { x, .. }
             | Self::LastTokens { x, .. }
@@ -587,6 +613,7 @@ impl Operator {
             Self::EagerAttention { q, k, v, mask, .. } => [q, k, v].into_iter().chain(mask).collect(),
             Self::ScoresInFp32 { q, k, v, mask, .. } | Self::MaskedSdpa { q, k, v, mask, .. } => vec![q, k, v, mask],
             Self::Appended { cache, x, keys, .. } => vec![cache, x, keys],
+            Self::Scattered { x, mask, features } => vec![x, mask, features],
             Self::ComplexRotary { q, k, table, .. } | Self::ComplexRotaryInTurn { q, k, table } => vec![q, k, table],
             Self::Experts { x, scores, ids, .. } | Self::LigerExperts { x, scores, ids, .. } => vec![x, scores, ids],
             Self::ScoresInPlace { q, k, v, mask, hidden, .. } => vec![q, k, v, mask, hidden],
@@ -665,7 +692,10 @@ impl Operator {
             Self::CausalMask { embedded, has_window } => attention::causal_mask(to, to.slot(embedded), has_window),
             Self::CenteredNorm { x, width } => norm::centered(to, to.slot(x), width),
             Self::RmsNorm { x, width, weighting } => norm::rms_norm(to, to.slot(x), width, weighting),
-            Self::PositionBuffer => embedding::position_buffer(to),
+            Self::RmsNormOfColumns { x, width, from_columns } => {
+                norm::rms_norm_of_columns(to, to.slot(x), width, from_columns)
+            }
+            Self::PositionBuffer { count } => embedding::position_buffer(to, count),
             Self::PositionsOfIds { ids, is_one_sequence } => {
                 embedding::positions_of_ids(to, to.slot(ids), is_one_sequence)
             }
@@ -726,12 +756,23 @@ impl Operator {
                 attention::biased_sdpa(to, [q, k, v].map(|x| to.slot(x)), to.slot(bias), layout, biasing, pads_mask)
             }
             Self::RelativeBias { rows, is_bidirectional, .. } => relative::bias(to, rows, is_bidirectional),
+            Self::Placeholders { ids } => images::placeholders(to, to.slot(ids)),
+            Self::Scattered { x, mask, features } => {
+                images::scattered(to, to.slot(x), to.slot(mask), to.slot(features))
+            }
+            Self::ImageBlocks { types, is_one_sequence } => images::blocks(to, to.slot(types), is_one_sequence),
+            Self::BlockwiseMask { ids, added, has_window } => {
+                images::blockwise_mask(to, to.slot(ids), added, has_window)
+            }
+            Self::Averaged { x, places, is_strided } => images::averaged(to, to.slot(x), places, is_strided),
             Self::Zeros { form } => to.constant(Part::Table, form, &[]),
             Self::IndexedRows { ids, rows, width } => embedding::indexed(to, to.slot(ids), rows, width),
-            Self::Convolution { x, from, to: into, positions, is_first } => {
-                convolution::unfolded(to, to.slot(x), [from, into], positions, is_first)
+            Self::Convolution { x, from, to: into, positions, order } => {
+                convolution::unfolded(to, to.slot(x), [from, into], positions, order)
             }
-            Self::LayerNormOfColumns { x, width } => norm::layer_norm_of_columns(to, to.slot(x), width),
+            Self::LayerNormOfColumns { x, width, from_columns } => {
+                norm::layer_norm_of_columns(to, to.slot(x), width, from_columns)
+            }
             Self::MaskedSdpa { q, k, v, mask, layout, masking } => {
                 attention::masked_sdpa(to, [q, k, v].map(|x| to.slot(x)), to.slot(mask), layout, masking)
             }

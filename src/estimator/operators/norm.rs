@@ -22,6 +22,17 @@ pub enum Weighting {
 
 /// A norm in which the input goes to fp32, is divided by its root mean square, is weighted and goes back.
 pub fn rms_norm(k: &mut Lowering<'_>, x: Slot, width: Shape, weighting: Weighting) -> Slot {
+    rms_norm_of(k, x, width, weighting, [true; 2])
+}
+
+/// The same with one and the weights, of what does not lie row by row, whose blocks share its sums.
+pub fn rms_norm_of_columns(k: &mut Lowering<'_>, x: Slot, width: Shape, from_columns: bool) -> Slot {
+    rms_norm_of(k, x, width, Weighting::FullOnePlus, [false, !from_columns])
+}
+
+/// The same; `fast` where what it is given lies row by row, and its gradient.
+fn rms_norm_of(k: &mut Lowering<'_>, x: Slot, width: Shape, weighting: Weighting, fast: [bool; 2]) -> Slot {
+    let [fast, fast_back] = fast;
     let form = k.form(x);
     let rows = Form::new(DType::Single, form.shape / width);
     let wide = k.cast(Part::InFp32, x, DType::Single);
@@ -30,14 +41,17 @@ pub fn rms_norm(k: &mut Lowering<'_>, x: Slot, width: Shape, weighting: Weightin
     // pow_backward: grad * (2 * self ** 1).
     let square = k.kernel(Part::Square, all, &[wide.into()]);
     let square = square.d(0, FIRST, &[Workspace(whole), Workspace(whole), New]).put();
-    let mean = k.kernel(Part::Mean, rows, &[square.into()]).d(0, NOTHING, &[New]).put();
+    let sum = Sum { outputs: rows.shape, inputs: width, fast: fast_back };
+    let part = |semaphores| Size::Reduction { outputs: rows.shape, inputs: width, fast, semaphores };
+    let call = k.kernel(Part::Mean, rows, &[square.into()]);
+    let call = if fast { call } else { call.workspace(part(false)).workspace(part(true)) };
+    let mean = call.d(0, NOTHING, &[New]).put();
     let eps = k.kernel(Part::MeanEps, rows, &[mean.into()]).d(0, NOTHING, &[Pass]).put();
     // rsqrt: -0.5 * grad * result.pow(3).
     let row = Workspace(Size::Of(rows));
     let root = k.kernel(Part::InverseRoot, rows, &[eps.into()]).d(0, OUTPUT, &[row, row, New]).put();
     let divided = if weighting == Weighting::CastDivided { x } else { wide };
     let normed = k.kernel(Part::Normed, all, &[divided.into(), root.into()]);
-    let sum = Sum { outputs: rows.shape, inputs: width, fast: true };
     let normed = normed.d_sum(1, FIRST, &[NewOf(whole)], sum).d_cast(0, SECOND, NewOf(whole), DType::Single).put();
     let weight = k.weight(Part::Weight, Form::new(k.types.weights, width));
     if weighting == Weighting::FullOnePlus {
@@ -130,16 +144,24 @@ fn one_plus(k: &mut Lowering<'_>, weight: Operand, width: Shape) -> Operand {
 /// `native_layer_norm`, which autocast runs in fp32: bias, weight and input are cast in this order. Its backward pass reads
 /// input, weight, bias, mean and reciprocal deviation, whichever of its gradients is asked for.
 pub fn layer_norm(k: &mut Lowering<'_>, x: Slot, width: Shape, has_bias: bool) -> Slot {
-    layer_norm_of(k, x, width, has_bias, false)
+    layer_norm_of(k, x, width, has_bias, [false, false])
 }
 
-/// The same of an input that does not lie row by row, which is copied first, forward and backward.
-pub fn layer_norm_of_columns(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
-    layer_norm_of(k, x, width, true, true)
+/// The same of an input that does not lie row by row, which is copied first, forward and backward. A gradient that does not,
+/// either, is copied last.
+pub fn layer_norm_of_columns(k: &mut Lowering<'_>, x: Slot, width: Shape, from_columns: bool) -> Slot {
+    layer_norm_of(k, x, width, true, [true, from_columns])
 }
 
-fn layer_norm_of(k: &mut Lowering<'_>, x: Slot, width: Shape, has_bias: bool, is_strided: bool) -> Slot {
+fn layer_norm_of(
+    k: &mut Lowering<'_>,
+    x: Slot,
+    width: Shape,
+    has_bias: bool,
+    [is_strided, from_columns]: [bool; 2],
+) -> Slot {
     let form = Form::new(k.types.weights, width);
+    let is_trained = k.is_trained();
     let weight = k.weight(Part::Weight, form);
     let bias = has_bias.then(|| k.weight(Part::Bias, form));
     let is_wide = k.types.autocast.is_some();
@@ -160,9 +182,14 @@ fn layer_norm_of(k: &mut Lowering<'_>, x: Slot, width: Shape, has_bias: bool, is
     let call = k.kernel(Part::Result, form, &operands);
     let call = if is_strided { call.workspace(copy).then_output() } else { call };
     let call = call.aside(Part::Mean, rows).aside(Part::InverseRoot, rows);
-    let first: &[_] = if is_strided { &[Workspace(copy), New] } else { &[New] };
-    let call = call.d(0, all, first);
-    (1..operands.len()).fold(call, |call, of| call.d(of, all, &[New])).put()
+    let last = if is_trained { operands.len() - 1 } else { 0 };
+    (0..operands.len())
+        .fold(call, |call, of| {
+            let before = (is_strided && of == 0).then_some(Workspace(copy));
+            let behind = (from_columns && of == last).then_some(Workspace(copy));
+            call.d(of, all, &before.into_iter().chain([New]).chain(behind).collect::<Vec<_>>())
+        })
+        .put()
 }
 
 /// `OlmoLayerNorm.forward`: the input goes to fp32, is centred and scaled, and goes back.

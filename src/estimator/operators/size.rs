@@ -191,6 +191,18 @@ pub enum Size {
         /// Flags.
         flags: Shape,
     },
+    /// CUB's scan of flags as int64 (`mask_exclusive_sum` in aten/src/ATen/cuda/cub.cu): a state for each tile of 896 and 32
+    /// more, as recorded for 1.3 to 5.7 million.
+    FlagScan {
+        /// Flags.
+        flags: Shape,
+    },
+    /// CUB's list of the flags that are set: a state for each tile of 2,304 and 32 more, as recorded for some thousand and for
+    /// 1.3 to 5.7 million.
+    FlagList {
+        /// Flags.
+        flags: Shape,
+    },
     /// How many tokens each expert has in each block of as many as have 1,024 choices (`compute_routing_metadata` in
     /// liger_kernel/ops/fused_moe.py, 0.8.5).
     Histograms {
@@ -326,6 +338,8 @@ impl Size {
             Self::IndexSort { entries, rows } => radix_sort(n(entries), n(rows)),
             Self::CountOfFlags { flags } if n(flags) <= 256 * 16 => 1,
             Self::CountOfFlags { .. } => 4607,
+            Self::FlagScan { flags } => states(n(flags).div_ceil(896), 16),
+            Self::FlagList { flags } => states(n(flags).div_ceil(2304), 8),
             Self::Histograms { experts, tokens, active } => {
                 let each = (1024 / n(active).min(1024).next_power_of_two()).max(1);
                 n(experts).saturating_mul(n(tokens).div_ceil(each)).saturating_mul(4)
@@ -350,10 +364,7 @@ impl Size {
             Self::Tiles { rows, keys, values, is_half } => {
                 tiles(n(rows / S), widths.of(Width::Sequence), [n(keys), n(values)], is_half)
             }
-            Self::RowScan if widths.of(Width::Batch) == 1 => {
-                let states = widths.of(Width::Sequence).div_ceil(1920).saturating_add(32).saturating_mul(8);
-                states.min(1 << 60).next_multiple_of(256) + 511
-            }
+            Self::RowScan if widths.of(Width::Batch) == 1 => states(widths.of(Width::Sequence).div_ceil(1920), 8),
             Self::RowScan => 0,
             Self::PaddedLabels if widths.of(Width::Batch) == 1 => 0,
             Self::PaddedLabels => {
@@ -383,6 +394,11 @@ impl Size {
             },
         }
     }
+}
+
+/// Bytes of the states of CUB's tiles, of which there are 32 more.
+fn states(tiles: u64, each: u64) -> u64 {
+    tiles.saturating_add(32).saturating_mul(each).min(1 << 60).next_multiple_of(256) + 511
 }
 
 fn scan(elements: u64) -> u64 {

@@ -30,6 +30,18 @@ names! {
         TokenEmbedding "token embedding",
         FirstConvolution "first convolution",
         SecondConvolution "second convolution",
+        PatchEmbedding "patch embedding",
+        ClassEmbedding "embedding of a class",
+        PatchPositions "position embedding of patches",
+        PatchSum "sum of embeddings of patches",
+        TowerNorm "norm of embeddings of patches",
+        Pool "pooled patches",
+        ProjectorNorm "norm of the projector",
+        Projector "projector",
+        ProjectorOutput "second matrix of the projector",
+        ImageFeatures "images as tokens",
+        ImageMask "which tokens are images",
+        ImageBlocks "to which image tokens belong",
         PositionEmbedding "position embedding",
         TypeEmbedding "type embedding",
         EmbeddingSum "sum of embeddings",
@@ -123,6 +135,13 @@ names! {
         Pipeline "pipeline",
         FrozenUnit "weights of a frozen model that are gathered together",
         InferenceEngine "inference engine",
+    }
+}
+
+impl Place {
+    /// Whether it stands between a vision tower and its decoder.
+    pub const fn is_of_projector(self) -> bool {
+        matches!(self, Self::Projector | Self::ProjectorOutput)
     }
 }
 

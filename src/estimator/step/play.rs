@@ -159,7 +159,9 @@ impl<'p> Play<'p> {
         for (place, Stage { instances, updates, times, .. }) in stages.iter().enumerate() {
             let is_last = place == before.len();
             let skipped = if is_last { rest } else { 0 };
-            if is_last || instances.iter().any(|instance| instance.program.begins.is_some()) {
+            let begins = instances.iter().any(|instance| instance.program.begins.is_some());
+            let is_ahead = instances.iter().any(|instance| instance.program.declares_ahead);
+            if is_last || begins && !is_ahead {
                 late.drain(..).for_each(|own| visit(self, own));
             }
             if *times > 1 {
@@ -173,6 +175,9 @@ impl<'p> Play<'p> {
                         visit(self, own);
                     }
                 }
+            }
+            if is_ahead {
+                late.drain(..).for_each(|own| visit(self, own));
             }
             if place == 0 {
                 for (instance, updates) in last.iter().zip(last_updates) {

@@ -15,8 +15,9 @@ use serde::Serialize;
 
 pub use dtype::DType;
 pub use shape::{
-    A, B, C, CHUNK, CQ, CR, D, D32, DK, DOCS, DR, E, EDGES, Extent, F, FE, FS, H, K, LAST, MELS, N, NKV, P, PE, R, ROT,
-    S, S1, S8, S16, S32, S128, SC, SC1, SE, SE8, SE16, SP, Shape, T, UNROT, V, W, Width, Widths,
+    A, B, C, CHUNK, CQ, CR, D, D32, DK, DOCS, DR, E, EDGES, Extent, F, FE, FS, H, HV, K, LAST, MELS, N, NKV, P,
+    PATCHES, PE, PIXELS, R, ROT, S, S1, S8, S16, S32, S128, SC, SC1, SE, SE8, SE16, SI, SP, Shape, T, TILES, UNROT, V,
+    W, Width, Widths,
 };
 
 /// A quantity of memory, in bytes.

@@ -44,6 +44,16 @@ widths! {
     Channels, MELS = "n_mel";
     /// Rows of the table of positions of an encoder before the decoder.
     SourcePositions, PE = "S_e,max";
+    /// Images or tiles of images that a vision tower is given for a sequence.
+    Tiles, TILES = "n_i";
+    /// Patches of an image or tile, without a place for its class.
+    Patches, PATCHES = "P";
+    /// Numbers of a patch.
+    PatchNumbers, PIXELS = "n_px";
+    /// Tokens of a sequence that stand for images.
+    ImageTokens, SI = "S_i";
+    /// Width of a vision tower.
+    TowerHidden, HV = "H_v";
     /// Tokens of a sequence that have a next one.
     Predicted, S1 = "(S−1)";
     /// Tokens of a prompt.
