@@ -2,8 +2,8 @@
 
 use bmax::{
     Adapter, AdapterType, AttentionKernel, Bucket, Bytes, Choice, Engine, Experts, GradientType, Kernels, LossHead,
-    Offload, Optimizer, Percent, Precision, Recomputation, Scenario, StepKernel, Switch, Weights, ZeroStage, b_max,
-    catalogue, estimate,
+    Offload, Optimizer, Percent, Precision, Recomputation, Scenario, StepKernel, Switch, Task, TaskKind, Weights,
+    ZeroStage, b_max, catalogue, estimate,
 };
 
 use crate::support::alone::alone;
@@ -299,6 +299,27 @@ fn a_tiled_loss_has_one_tile_of_the_logits_and_adds_up_gradients_in_fp32() {
     // A head that is not trained has no gradient.
     scenario.recipe.adapter = Adapter::Lora;
     assert_eq!(bytes_of(&scenario, "Head’s gradient, added up", "loss, backward"), 0.0);
+}
+
+#[test]
+fn a_task_with_a_tiled_head_has_no_logits_and_keeps_the_hidden_states_of_completions() {
+    let mut scenario = bare("llama-3.1-8b");
+    scenario.task = Task { kind: TaskKind::Grpo, completion: 512, ..Task::TRAIN };
+    scenario.recipe.loss = LossHead::Tiled;
+    let found = estimate(&scenario);
+    let whole = f64::from(scenario.recipe.batch) * 512.0 * 128_256.0;
+    let logits = found.entries.iter().filter(|entry| entry.bucket == Bucket::Logits);
+    assert!(logits.clone().count() > 0);
+    assert!(logits.clone().all(|entry| entry.name.contains("tile") || entry.bytes.get() < whole));
+    let hidden = f64::from(scenario.recipe.batch) * 512.0 * 4096.0;
+    assert_eq!(bytes_of(&scenario, "Hidden states that have a label", "train: loss, backward"), 2.0 * hidden);
+    assert_eq!(bytes_of(&scenario, "One tile of the logits, then", "train: loss, backward"), 2.0 * 4096.0 * 32_768.0);
+    // A pair is two sequences, and a tile stays one tile.
+    scenario.task.kind = TaskKind::Dpo;
+    let hidden = 2.0 * f64::from(scenario.recipe.batch) * f64::from(scenario.recipe.sequence) * 4096.0;
+    assert_eq!(bytes_of(&scenario, "Hidden states that have a label", "train: loss, backward"), 2.0 * hidden);
+    assert_eq!(bytes_of(&scenario, "One tile of the logits, then", "train: loss, backward"), 2.0 * 4096.0 * 32_768.0);
+    assert_eq!(bytes_of(&scenario, "One tile of the logits, without", "score, logits"), 2.0 * 4096.0 * 32_768.0);
 }
 
 #[test]

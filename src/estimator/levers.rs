@@ -248,6 +248,7 @@ fn kernel_changes(scenario: &Scenario) -> Vec<Change> {
         open.push(Word::Attention(AttentionKernel::Flash).into());
     }
     match recipe.loss {
+        LossHead::Plain if scenario.task.kind.has_tiled_head() => open.push(Word::Loss(LossHead::Tiled).into()),
         LossHead::Plain
         | LossHead::VocabularyParallel
         | LossHead::VocabularyParallelFused

@@ -84,6 +84,11 @@ impl TaskKind {
         matches!(self, Self::Ppo | Self::Grpo)
     }
 
+    /// Whether trl has a head that works in tiles for it (trl/trainer/dpo_trainer.py and grpo_trainer.py, 1.16.0).
+    pub const fn has_tiled_head(self) -> bool {
+        matches!(self, Self::Dpo | Self::Grpo)
+    }
+
     /// Whether the frozen model runs while the pass of the trained one is kept.
     pub const fn scores_in_the_step(self) -> bool {
         matches!(self, Self::Dpo | Self::Distil)

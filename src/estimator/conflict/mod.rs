@@ -13,7 +13,7 @@ mod vision;
 
 use super::bounds::Field;
 use super::change::Change;
-use super::choice::{Method, Switch};
+use super::choice::{Engine, Method, Switch};
 use super::scenario::Scenario;
 use super::setting::Word;
 use crate::estimator::text::{counted, grouped};
@@ -271,8 +271,18 @@ impl Conflicts {
         let parallel = cluster.expert_parallel;
         if shared_by % parallel != 0 || count % parallel != 0 {
             let nearest = nearest_divisor(common_divisor(shared_by, count), parallel, Field::ExpertParallel);
+            // `expert_tensor_parallel_size` in megatron/core/model_parallel_config.py, Megatron Core 0.16.1.
+            let is_of_megatron = cluster.engine == Engine::Megatron
+                && count % parallel == 0
+                && shared_by.saturating_mul(cluster.tensor_parallel) % parallel == 0;
+            let otherwise = if is_of_megatron {
+                " Megatron-LM can also take its tensor-parallel GPUs for that (--expert-tensor-parallel-size 1), which is \
+                 not counted."
+            } else {
+                ""
+            };
             let message = format!(
-                "{} on {} cannot be divided {parallel} ways; {nearest} would do.",
+                "{} on {} cannot be divided {parallel} ways; {nearest} would do.{otherwise}",
                 counted(count, "expert", "experts"),
                 counted(shared_by, "data-parallel GPU", "data-parallel GPUs"),
                 parallel = grouped(parallel),

@@ -27,9 +27,14 @@ impl Conflicts {
                            are not counted.";
             self.uncounted(Word::Engine(Engine::Torch), message);
         }
-        if recipe.loss != LossHead::Plain && kind != TaskKind::Reward {
-            let message = "A task has a loss of its own, which trl makes of plain logits; fused, chunked and other \
-                           heads of it are not counted.";
+        let is_counted = match recipe.loss {
+            LossHead::Plain => true,
+            LossHead::Tiled => kind.has_tiled_head(),
+            _ => kind == TaskKind::Reward,
+        };
+        if !is_counted {
+            let message = "A task has a loss of its own, which trl makes of plain logits, or for DPO and GRPO tile by tile; \
+                           fused, chunked and other heads of it are not counted.";
             self.uncounted(Word::Loss(LossHead::Plain), message);
         }
         let reads = !matches!(kind, TaskKind::Reward);

@@ -69,7 +69,9 @@ shapes! {
     LOGITS_CHUNK = [COEFF, B, S, V] / [CP, T, Expr::Symbol(Symbol::Chunks)];
     /// [b, S_c, V]: elements of the logits of completions.
     COMPLETION_LOGITS = [COEFF, B, SC, V] / [CP, T];
-    /// [S_c, V]: the same of one sequence, whatever the micro-batch.
+    /// [b, S_c, H]: elements of the residual stream of completions.
+    COMPLETION_RESIDUAL = [COEFF, B, SC, H] / [CP, TS];
+    /// [S_c, V]: logits of the completion of one sequence, whatever the micro-batch.
     ONE_COMPLETION = [COEFF, SC, V] / [CP, T];
     /// [S, V]: logits of one whole sequence, whatever the micro-batch.
     ONE_SEQUENCE = [COEFF, S, V] / [CP, T];

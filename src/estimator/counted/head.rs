@@ -15,11 +15,11 @@ use crate::source::{
 use crate::{Adapter, Bias, Engine, Kernels, Logits, LossHead, Norm, Position, Scenario, TaskKind, formula::Expr};
 
 /// What the head of one stage is assembled with.
-struct Head<'a> {
-    to: &'a mut Assembly,
-    forward: Instants,
-    backward: Instants,
-    both: Instants,
+pub(super) struct Head<'a> {
+    pub(super) to: &'a mut Assembly,
+    pub(super) forward: Instants,
+    pub(super) backward: Instants,
+    pub(super) both: Instants,
 }
 
 impl Head<'_> {
@@ -91,7 +91,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
         LossHead::Chunked if scenario.recipe.kernels == Kernels::Fused => compiled_chunks(&mut head, e),
         LossHead::Chunked => chunked(&mut head, e),
         LossHead::ChunkedHead => chunked_head(&mut head, scenario, e),
-        LossHead::Tiled => tiled(&mut head, scenario, e),
+        LossHead::Tiled => tiled(&mut head, scenario, &forms::RESIDUAL),
         LossHead::Kernel => kernel(&mut head, e, false),
         LossHead::KernelInPlace => kernel(&mut head, e, true),
         LossHead::Fused => fused(&mut head, scenario, e),
@@ -261,17 +261,17 @@ fn chunked_head(head: &mut Head, scenario: &Scenario, e: f64) {
 /// tile at a time; its backward pass makes every tile again, writes the gradient over it, and adds up the gradients of the
 /// hidden states and, where it is trained, of the head in fp32, which it casts before they are let go. A slice of weights
 /// that have fp32 is cast for each tile. A micro-batch of fewer tokens has a tile of so many, which is at most 256 MiB less
-/// in 16 bits and is not counted as less.
-fn tiled(head: &mut Head, scenario: &Scenario, e: f64) {
+/// in 16 bits and is not counted as less. `labelled` is the shape of these rows.
+pub(super) fn tiled(head: &mut Head, scenario: &Scenario, labelled: &'static Expr) {
     let source = &TRL_HEAD;
     let (both, backward) = (head.both, head.backward);
-    let Types { residual, .. } = Types::of(scenario);
+    let Types { element: e, residual, .. } = Types::of(scenario);
     head.push("One tile of the logits, then of their gradient", Bucket::Logits, &forms::TILE, e, both, source);
-    head.push("Hidden states that have a label", Bucket::Logits, &forms::RESIDUAL, residual, both, source);
+    head.push("Hidden states that have a label", Bucket::Logits, labelled, residual, both, source);
     // A sum in fp32 and its cast, or the sum alone where that is the type.
     let summed = |bytes: f64| if bytes < 4.0 { 4.0 + bytes } else { 4.0 };
     let name = "Gradient of the last hidden state, added up in fp32, and its cast";
-    head.push(name, Bucket::Logits, &forms::RESIDUAL, summed(residual), backward, source);
+    head.push(name, Bucket::Logits, labelled, summed(residual), backward, source);
     let base = base_bytes(scenario);
     let (hidden, vocabulary) = (f64::from(scenario.model.hidden), f64::from(scenario.model.vocabulary));
     if base > e {

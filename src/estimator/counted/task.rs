@@ -2,10 +2,11 @@
 //! score.
 //!
 //! It is counted as trl 1.10.0 runs it, on data-parallel devices alone. What its passes make of logits was counted in
-//! its code and seen in runs of it (tests/vectors/README.md). What PPO has of its own is in `ppo.rs`.
+//! its code and seen in runs of it (tests/vectors/README.md). The head that works in tiles is that of trl 1.16.0. What PPO has of its own is in `ppo.rs`.
 
 use super::Assembly;
 use super::forms;
+use super::head::{self, Head};
 use super::instants::StageInstants;
 use super::layer;
 use super::ppo;
@@ -14,7 +15,7 @@ use super::states::{Kind, StateBytes, by_bytes, frozen_bytes, gathered_bytes, me
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::estimator::meaning::Part;
-use crate::source::{TRANSFORMERS, TRL, VLLM};
+use crate::source::{TRANSFORMERS, TRL, TRL_HEAD, VLLM};
 use crate::{
     Adapter, Encoder, Engine, FrozenType, LossHead, Precision, Reference, RewardModel, Rollout, Scenario, Switch, Task,
     TaskKind, Weights, ZeroStage, formula::Expr, formula::Symbol,
@@ -34,7 +35,9 @@ pub(super) fn as_run(scenario: &Scenario) -> Scenario {
     if !matches!(cluster.engine, Engine::Torch | Engine::DeepSpeed) {
         cluster.engine = Engine::Torch;
     }
-    run.recipe.loss = LossHead::Plain;
+    if !has_tiles(&run) {
+        run.recipe.loss = LossHead::Plain;
+    }
     // trl trains decoders.
     (run.model.encoder, run.recipe.source) = (Encoder::NONE, 0);
     if run.task.kind == TaskKind::Reward {
@@ -48,6 +51,12 @@ pub(super) fn as_run(scenario: &Scenario) -> Scenario {
         run.task.reference = Reference::Copy;
     }
     run
+}
+
+/// Whether log-probabilities come of a head that works in tiles, in the passes without gradients as well
+/// (`add_fused_lm_head` in trl/trainer/dpo_trainer.py and grpo_trainer.py, 1.16.0).
+fn has_tiles(scenario: &Scenario) -> bool {
+    scenario.recipe.loss == LossHead::Tiled && scenario.task.kind.has_tiled_head()
 }
 
 /// A chosen and a rejected answer are two sequences of one pass (`DataCollatorForPreference` in
@@ -241,7 +250,8 @@ impl Frozen<'_> {
         let completed = scenario.task.completed(scenario.recipe.sequence);
         let tokens = if scenario.task.kind == TaskKind::Grpo { completed } else { scenario.recipe.sequence };
         let head = e * f64::from(tokens) * f64::from(scenario.model.vocabulary);
-        if scenario.task.kind.generates() && head > bytes * inside(scenario, self.stage, shape) {
+        let tiles = has_tiles(scenario);
+        if scenario.task.kind.generates() && !tiles && head > bytes * inside(scenario, self.stage, shape) {
             let shape: &'static Expr = match (scenario.task.kind, fixed) {
                 (TaskKind::Grpo, true) => &forms::SCORED_COMPLETION_LOGITS,
                 (TaskKind::Grpo, false) => &forms::COMPLETION_LOGITS,
@@ -251,6 +261,11 @@ impl Frozen<'_> {
             pushed(Bucket::Logits, "Logits, as the model puts them out", shape, e, layers, &TRL);
         } else {
             pushed(Bucket::Temporary, "Inside one layer, without gradients", shape, bytes, layers, &TRANSFORMERS);
+        }
+        if tiles {
+            let name = "One tile of the logits, without gradients";
+            pushed(Bucket::Logits, name, &forms::TILE, e, logits, &TRL_HEAD);
+            return;
         }
         let mut of_logits = |name, shape, bytes| pushed(Bucket::Logits, name, shape, bytes, logits, &TRL);
         match scenario.task.kind {
@@ -378,6 +393,19 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let Some(backward) = at.loss else { return };
     let (e, l) = (Types::of(scenario).element, logit_bytes(scenario));
     let [logits, forward, backward] = [at.logits, at.forward, backward].map(StageInstants::only);
+    if has_tiles(scenario) {
+        // The labels of a prompt are none; how long a prompt of a pair is, nobody says.
+        let is_completion = scenario.task.kind == TaskKind::Grpo;
+        let labelled: &'static Expr = if is_completion { &forms::COMPLETION_RESIDUAL } else { &forms::RESIDUAL };
+        let mut head = Head { to, forward: logits, backward, both: logits.or(backward) };
+        head::tiled(&mut head, scenario, labelled);
+        // Autograd keeps them while the reference runs and the loss is taken.
+        let name = "Hidden states that have a label";
+        let alive = forward.or(at.scores_within());
+        let line = Line::new(name, Bucket::Logits, labelled, &TRL_HEAD, alive);
+        to.lines.push(Line { coefficient: Types::of(scenario).residual, ..line });
+        return;
+    }
     let vocabulary = f64::from(scenario.model.vocabulary);
     let mut push = |name, shape: &'static Expr, bytes: f64, alive| {
         if bytes > 0.0 {

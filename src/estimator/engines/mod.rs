@@ -105,7 +105,11 @@ fn refused(scenario: &Scenario) -> Option<NotCounted> {
     };
     let is_own_loss =
         is_megatron && matches!(recipe.loss, LossHead::VocabularyParallel | LossHead::VocabularyParallelFused);
-    let is_loss = is_task || is_encoder || recipe.loss == LossHead::Plain || is_library_loss || is_own_loss;
+    let is_loss = is_task && recipe.loss != LossHead::Tiled
+        || is_encoder
+        || recipe.loss == LossHead::Plain
+        || is_library_loss
+        || is_own_loss;
     let is_recomputation = match recipe.recomputation {
         Recomputation::None | Recomputation::Full => true,
         Recomputation::KthLayer => !is_task && is_of_transformers || is_titan,

@@ -7,6 +7,8 @@ use super::transformers::{ATTENTION, FLAG_BF16, RECOMPUTES, SCRIPTS, TRAINER};
 use super::{Format, Row, Table, accelerate, key, open, peft, python, switch};
 
 const ADAPTERS: Said = Said::Fact(Fact::AdapterRule(AdapterRule::Trl));
+/// `add_fused_lm_head` in trainer/dpo_trainer.py and grpo_trainer.py, trl 1.16.0.
+const TILES: Said = Said::Fact(Fact::TiledLoss);
 
 pub(super) static SFT: Row = Row {
     format: Format::TrlSft,
@@ -34,7 +36,7 @@ pub(super) static DPO: Row = Row {
         &["beta", "per_device_train_batch_size"],
         &["max_prompt_length", "per_device_train_batch_size"],
     ],
-    always: &[ADAPTERS, Link("task=dpo"), Said::Fact(Fact::Reference(true))],
+    always: &[ADAPTERS, Link("task=dpo"), Said::Fact(Fact::Reference(true)), TILES],
     tables: &[&DPO_CONFIG, &BASE, &MODEL_CONFIG, &TRAINER, &accelerate::FSDP, &SCRIPTS],
     within: &[("deepspeed", Format::DeepSpeed)],
 };
@@ -46,7 +48,7 @@ pub(super) static GRPO: Row = Row {
         &["max_completion_length", "output_dir"],
         &["num_generations", "per_device_train_batch_size"],
     ],
-    always: &[ADAPTERS, Link("task=grpo&lengths=equal")],
+    always: &[ADAPTERS, Link("task=grpo&lengths=equal"), TILES],
     tables: &[&GRPO_CONFIG, &BASE, &MODEL_CONFIG, &TRAINER, &accelerate::FSDP, &SCRIPTS],
     within: &[("deepspeed", Format::DeepSpeed)],
 };
