@@ -1,10 +1,10 @@
-//! Finds the `config.json` of a model that texts name on this machine: in the folder that is named, or in the cache of
-//! Hugging Face’s hub. Nothing is fetched, and no path is shown.
+//! Finds the `config.json` of a model that texts name on this machine, and what says how many weights it has beside: in the
+//! folder that is named, or in the cache of Hugging Face’s hub. Nothing is fetched, and no path is shown.
 
 use std::env;
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,10 @@ use crate::read::FullName;
 
 /// The file that says what a model is: `CONFIG_NAME` in `constants.py` of huggingface_hub 2.4.0.
 const CONFIG_NAME: &str = "config.json";
+
+/// The files that say how many weights there are, the index of several files before a single one: `SAFE_WEIGHTS_INDEX_NAME` and
+/// `SAFE_WEIGHTS_NAME` in `utils/__init__.py` of transformers 5.24.0.
+const WEIGHTS_NAMES: [&str; 2] = ["model.safetensors.index.json", "model.safetensors"];
 
 /// How many letters of a revision are shown: as many as the pages of the hub show.
 const REVISION_SHOWN: usize = 7;
@@ -25,6 +29,8 @@ const MAX_REVISION_BYTES: usize = 40;
 pub(super) struct Config {
     /// The file.
     pub path: PathBuf,
+    /// The index of the model’s weights, or the file of them, beside it.
+    pub weights: Option<PathBuf>,
     /// How the file was found.
     pub source: Source,
 }
@@ -66,8 +72,15 @@ pub(super) fn find(model: &FullName) -> Option<Config> {
 /// The file in the folder that is named, which programs take before the hub: `cached_files` in `utils/hub.py` of
 /// transformers 5.24.0 asks for `os.path.isdir` first.
 fn in_folder(model: &FullName) -> Option<Config> {
-    let path = Path::new(model.as_folder()?).join(CONFIG_NAME);
-    path.is_file().then_some(Config { path, source: Source::Folder })
+    of_folder(Path::new(model.as_folder()?), Source::Folder)
+}
+
+/// The files in a folder, if it has a `config.json`. They are links into `blobs` in the cache, or files where the system has no
+/// links.
+fn of_folder(folder: &Path, source: Source) -> Option<Config> {
+    let path = folder.join(CONFIG_NAME);
+    let weights = WEIGHTS_NAMES.iter().map(|name| folder.join(name)).find(|path| path.is_file());
+    path.is_file().then_some(Config { path, weights, source })
 }
 
 /// The file in the cache of the hub, as `try_to_load_from_cache` and `repo_folder_name` in `file_download.py` of
@@ -84,10 +97,8 @@ fn in_cache(model: &FullName, cache: &Path) -> Option<Config> {
     if revision.is_empty() || revision.len() > MAX_REVISION_BYTES || !revision.bytes().all(|b| b.is_ascii_hexdigit()) {
         return None;
     }
-    let path = folder.join("snapshots").join(&revision).join(CONFIG_NAME);
-    // The file is a link into `blobs`, or a file where the system has no links.
-    fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-    Some(Config { path, source: Source::Cache { id: parts.join("/"), revision } })
+    let snapshot = folder.join("snapshots").join(&revision);
+    of_folder(&snapshot, Source::Cache { id: parts.join("/"), revision })
 }
 
 /// The folder of the cache by these variables: `HF_HOME` and `HF_HUB_CACHE` in `constants.py` of huggingface_hub 2.4.0.

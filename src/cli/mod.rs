@@ -356,12 +356,15 @@ fn pasted_texts(asked: &str, reading: &Reading) -> Result<Option<Texts>, Command
     if let crate::read::Model::Unknown { name, full, .. } = &found.model
         && reading.config.is_none()
         && !input::names_a_model(asked)
-        && let Some(local::Config { path, source }) = local::find(full)
+        && let Some(local::Config { path, weights, source }) = local::find(full)
     {
-        // The name that is shown, never the path.
-        let label = format!("config.json of {name}");
-        let bytes = bytes_of_file(&path, &label, json::MAX_FILE_BYTES)?;
-        texts.push((label, bytes));
+        for path in [Some(path), weights].into_iter().flatten() {
+            // The name that is shown, never the path.
+            let file = path.file_name().unwrap_or_default().display();
+            let label = format!("{file} of {name}");
+            let bytes = bytes_of_file(&path, &label, json::MAX_FILE_BYTES)?;
+            texts.push((label, bytes));
+        }
         found = pasted::read(&texts);
         model_from = Some(source);
     }
@@ -423,12 +426,24 @@ fn bytes_of_file(path: &Path, name: &str, most_bytes: usize) -> Result<Vec<u8>, 
     bytes_within(file, Some(size), name, most_bytes)
 }
 
-/// The bytes of a source of this size, if it has one; an error where there are more than are read.
-fn bytes_within(from: impl Read, size: Option<u64>, name: &str, most_bytes: usize) -> Result<Vec<u8>, CommandError> {
+/// Bytes by which a file of weights is told from others ([`crate::read::header_bytes`]).
+const HEADER_TOLD_BY: u64 = 9;
+
+/// The bytes of a source of this size, if it has one; an error where there are more than are read. Of a file of weights its
+/// header is read alone.
+fn bytes_within(
+    mut from: impl Read,
+    size: Option<u64>,
+    name: &str,
+    most_bytes: usize,
+) -> Result<Vec<u8>, CommandError> {
     let mut bytes = Vec::new();
     let most = most_bytes as u64;
-    // One byte more than is read tells that there is too much.
-    let read = from.take(most + 1).read_to_end(&mut bytes);
+    let read = from.by_ref().take(HEADER_TOLD_BY).read_to_end(&mut bytes).and_then(|begun| {
+        // One byte more than is read tells that there is too much.
+        let end = crate::read::header_bytes(&bytes).map_or(most + 1, |header| header.min(most + 1));
+        from.take(end.saturating_sub(begun as u64)).read_to_end(&mut bytes)
+    });
     read.map_err(|error| CommandError::File(name.to_owned(), error))?;
     if bytes.len() > most_bytes {
         let has = size.filter(|size| *size > most);

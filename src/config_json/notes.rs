@@ -230,10 +230,17 @@ impl ConfigError {
                     by_hand.in_fields()
                 )
             }
+            // Other texts of a run are read as well, elsewhere.
+            Self::Json(fault) if !fault.reason.is_limit() => format!("{self}{OTHER_TEXTS}"),
+            Self::NotAnObject(_) => format!("{self}{OTHER_TEXTS}"),
             other => other.to_string(),
         }
     }
 }
+
+/// Where texts belong that are no `config.json`.
+const OTHER_TEXTS: &str =
+    " The field at the top of the first page reads configurations of a run, commands and error texts.";
 
 const TWO_STACKS: &str = "This is an encoder with a decoder of a build that is not counted; whole models of the kind of T5, \
                           BART and Whisper are.";

@@ -7,6 +7,7 @@ use super::Card;
 use super::deepspeed::in_the_model;
 use super::run::{Resharding, Run, machines, resharding, shards};
 use super::text::{EXPANDABLE, commented, computes_in_fp16, expandable, half_flag};
+use crate::read::Format;
 use crate::{Adapter, Engine, Offload, Precision, Recomputation, Scenario, Switch, ZeroStage};
 
 const PROGRAM: &str = "Accelerate";
@@ -17,6 +18,7 @@ pub(super) const CARD: Card = Card {
     file_name: "accelerate.yaml",
     media_type: "application/yaml",
     describe: "A configuration for accelerate launch --config_file.",
+    readers: &[Format::Accelerate],
 };
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {

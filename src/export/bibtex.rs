@@ -10,6 +10,7 @@ pub(super) const CARD: Card = Card {
     file_name: "bmax.bib",
     media_type: "application/x-bibtex",
     describe: "A citation of the page with the link to this scenario.",
+    readers: &[],
 };
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {

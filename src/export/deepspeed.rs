@@ -7,6 +7,7 @@
 use super::Card;
 use super::run::{Planned, Run, Says, machines, shards};
 use super::text::{EXPANDABLE, Spelling, Value, expandable, half_flag, half_type};
+use crate::read::Format;
 use crate::{
     Adapter, AdapterType, Engine, GradientType, LossHead, Optimizer, Precision, Recomputation, Scenario, StepKernel,
     Switch, Unquantized, ZeroStage, estimate,
@@ -29,6 +30,7 @@ pub(super) const CARD: Card = Card {
     file_name: "ds_config.json",
     media_type: "application/json",
     describe: "A DeepSpeed configuration, for deepspeed.initialize or the Trainer’s deepspeed argument.",
+    readers: &[Format::DeepSpeed],
 };
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {

@@ -17,6 +17,7 @@ pub(super) const CARD: Card = Card {
     file_name: "bmax.json",
     media_type: "application/json",
     describe: "The answer for programs, with the names of the command line’s report.",
+    readers: &[],
 };
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {

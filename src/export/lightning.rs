@@ -30,6 +30,7 @@ pub(super) const CARD: Card = Card {
     file_name: "trainer.py",
     media_type: "text/x-python",
     describe: "A Lightning Trainer with its strategy, as a Python file to import.",
+    readers: &[],
 };
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {

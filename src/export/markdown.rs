@@ -13,6 +13,7 @@ pub(super) const CARD: Card = Card {
     file_name: "bmax.md",
     media_type: "text/markdown",
     describe: "The answer as a Markdown table, for notes and issues.",
+    readers: &[],
 };
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {

@@ -8,6 +8,7 @@ use super::Card;
 use super::run::{Run, Says, machines, sharing, stage_layers};
 use super::text::{commented, expandable, with_master};
 use crate::format::counted;
+use crate::read::Format;
 use crate::{
     Adapter, AttentionKernel, Bias, Engine, Fp8, GradientType, Kernels, LossHead, Mlp, Norm, Offload, Optimizer,
     Position, Precision, QkNorm, Recomputation, Scenario, StepKernel, Switch, ZeroStage,
@@ -21,6 +22,7 @@ pub(super) const CARD: Card = Card {
     file_name: "megatron_flags.sh",
     media_type: "application/x-sh",
     describe: "Flags of Megatron-LM’s pretrain_gpt.py, as a fragment of a shell script.",
+    readers: &[Format::Megatron],
 };
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {

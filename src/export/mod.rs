@@ -24,6 +24,7 @@ mod trainers;
 mod transformers;
 
 use crate::Scenario;
+use crate::read::Format;
 pub use line::line;
 
 /// How a file is called in different places; each module that writes one has its own as `CARD`.
@@ -33,9 +34,11 @@ struct Card {
     file_name: &'static str,
     media_type: &'static str,
     describe: &'static str,
+    /// As what a file of it is read again; several where its program has several classes. None where nothing reads it.
+    readers: &'static [Format],
 }
 
-/// Makes [`Target`] of one row for each file: its variant and the module that has its `CARD` and `write`.
+/// Makes [`Target`] of one row for each file: its variant and the module that has its `CARD`, with its readers, and `write`.
 ///
 /// Cards and writers are two matches: a table of both would bring every writer to whoever asks for a name.
 macro_rules! targets {
@@ -124,6 +127,11 @@ impl Target {
     /// One sentence on what it is.
     pub const fn describe(self) -> &'static str {
         self.card().describe
+    }
+
+    /// As what [`read`](crate::read) reads a file of it again, one of these; empty for a file that it does not read.
+    pub const fn readers(self) -> &'static [Format] {
+        self.card().readers
     }
 
     /// The target with this word.

@@ -7,6 +7,7 @@ use super::Card;
 use super::run::Run;
 use super::text::{Spelling, Value};
 use super::transformers::{self, ALL_LINEAR, target_modules};
+use crate::read::Format;
 use crate::{Adapter, AdapterType, LossHead, Scenario};
 
 pub(super) const CARD: Card = Card {
@@ -15,6 +16,7 @@ pub(super) const CARD: Card = Card {
     file_name: "adapter_config.json",
     media_type: "application/json",
     describe: "The adapters for peft’s LoraConfig.from_pretrained, which reads JSON.",
+    readers: &[Format::Peft],
 };
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {

@@ -8,6 +8,7 @@
 use super::Card;
 use super::run::{Planned, Resharding, Run, resharding, shards, sharing, stage_layers};
 use super::text::{EXPANDABLE, commented, expandable, quoted};
+use crate::read::Format;
 use crate::{
     Adapter, AttentionKernel, Engine, GradientType, Kernels, LossHead, Model, Offload, Optimizer, Precision,
     Recomputation, Scenario, StepKernel, Switch, ZeroStage, catalogue,
@@ -71,6 +72,7 @@ pub(super) const CARD: Card = Card {
     file_name: "torchtitan.toml",
     media_type: "application/toml",
     describe: "A job configuration of torchtitan.",
+    readers: &[Format::Torchtitan],
 };
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {

@@ -8,6 +8,7 @@ use super::Card;
 use super::deepspeed::{self, CAST_UNQUANTIZED, Caller, loaded_in, quantization};
 use super::run::{Resharding, Run, Says, resharding, shards};
 use super::text::{Spelling, Value, allocator_in_python, commented, half_flag, quoted};
+use crate::read::Format;
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, Engine as Program, Kernels, LossHead, Optimizer, Packing,
     Precision, Recomputation, Scenario, StepKernel, Unquantized, ZeroStage,
@@ -88,6 +89,7 @@ pub(super) const CARD: Card = Card {
     file_name: "training_arguments.py",
     media_type: "text/x-python",
     describe: "TrainingArguments of Hugging Face transformers, as a Python file to import.",
+    readers: &[Format::Transformers],
 };
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {

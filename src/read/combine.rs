@@ -4,7 +4,7 @@
 use super::facts::{
     AdapterRule, Base, Count, Fact, Fp8Scaling, Granularity, Half, Loaded, OwnOptimizer, Selects, Shards,
 };
-use crate::number;
+use crate::{Model, number};
 
 /// Something that is said of one parameter or of one fact.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +35,11 @@ impl Claim {
         }
     }
 
+    /// Whether it is what the files of a model say of its weights.
+    pub(super) const fn is_of_files(&self) -> bool {
+        matches!(self, Self::Count(Count::SavedWeights | Count::SavedBytes, _))
+    }
+
     /// Whether a parameter may have this value because of it: what is off is no reason for what is on.
     pub(super) fn explains(&self, key: &str, value: &str) -> bool {
         let Self::Fact(fact) = self else { return true };
@@ -47,6 +52,21 @@ impl Claim {
             _ => true,
         }
     }
+}
+
+/// What is said of weights in files that are not those of the model.
+pub(super) const OTHER_WEIGHTS: &str =
+    "the files have other weights than those that are counted of the model, or no model is named that has them";
+
+/// How the weights in the files of a model stand to those that are counted of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Saved {
+    /// They are as many.
+    Same,
+    /// They are so many, which is nearly as many.
+    Close(f64),
+    /// They are other ones.
+    Other,
 }
 
 /// Claims of which no two are about the same.
@@ -88,9 +108,9 @@ impl Claims {
         })
     }
 
-    /// The parameters of a link that all of them make together, none twice. `layers` are those of the model, where it is
-    /// known by its name.
-    pub(super) fn inputs(&self, layers: Option<u32>) -> Vec<(&'static str, String)> {
+    /// The parameters of a link that all of them make together, none twice. `model` is the one that is named or described.
+    pub(super) fn inputs(&self, model: Option<&Model>) -> Vec<(&'static str, String)> {
+        let layers = model.map(|model| model.layers);
         let mut inputs = Inputs(Vec::new());
         for claim in &self.0 {
             if let Claim::Link(key, value) = claim {
@@ -107,7 +127,30 @@ impl Claims {
         self.step(&mut inputs);
         self.task(&mut inputs);
         self.batches(&mut inputs);
+        if let Some(Saved::Close(weights)) = self.saved(model) {
+            inputs.say("params", number::plain(weights / 1e9));
+        }
         inputs.0
+    }
+
+    /// What the files of a model say of how many weights it has; none where they say nothing, or nobody says of which model.
+    pub(super) fn saved(&self, model: Option<&Model>) -> Option<Saved> {
+        /// Nobody rounds the number of a model's weights by more than this part of it.
+        const CLOSE: f64 = 0.03;
+        let counted = model?.parameters as f64;
+        let weights = self.count(Count::SavedWeights);
+        let bytes = self.count(Count::SavedBytes);
+        // Files have a model's weights in 16 bits or in fp32.
+        let all = weights.into_iter().chain(bytes.into_iter().flat_map(|bytes| [bytes / 2.0, bytes / 4.0]));
+        let off = |weights: &f64| (weights / counted - 1.0).abs();
+        let nearest = all.min_by(|one, other| off(one).total_cmp(&off(other)))?;
+        Some(if nearest == counted {
+            Saved::Same
+        } else if off(&nearest) <= CLOSE {
+            Saved::Close(nearest)
+        } else {
+            Saved::Other
+        })
     }
 
     fn gpus(&self) -> Option<f64> {
@@ -455,7 +498,15 @@ impl Claims {
         } else if known || liger {
             to.say("kernels", "eager");
         }
-        if self.is(Fact::TiledLoss) {
+        let task = self.link("task").unwrap_or("train");
+        if self.is(Fact::UnslothLoss) && task == "train" {
+            // Chunk by chunk, with the gradients in the forward pass, like Liger’s; a chunk takes half of the memory that is free,
+            // and 4 GB at most (`UnslothFusedLoss` in unsloth_zoo/fused_losses/cross_entropy_loss.py, 002a0c99).
+            to.say_instead("loss", "fused");
+        } else if self.is(Fact::UnslothLoss) && task == "dpo" {
+            // It takes trl up to 0.24 (pyproject.toml), whose DPOTrainer has whole logits.
+            to.say_instead("loss", "plain");
+        } else if self.is(Fact::TiledLoss) {
             // trl takes Liger’s kernels for layers alone beside its own head (`SFTTrainer.__init__`, trl 1.16.0).
             to.say_instead("loss", "tiled");
         } else if self.is(Fact::FusedLoss) || liger && !self.is(Fact::LigerLinear(false)) {

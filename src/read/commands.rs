@@ -4,7 +4,9 @@
 use super::format::{Format, nemo};
 use super::recognise::{Section, of_document};
 use super::syntax::flags::{self, Command, Word};
-use super::syntax::{Document, Entry, python};
+use super::syntax::python::Call;
+use super::syntax::{Document, Entry};
+use super::{Needs, Readers};
 use crate::json::Value;
 
 /// Programs with which a command begins that trains something.
@@ -244,18 +246,18 @@ fn is_file(word: &str) -> bool {
 }
 
 /// The calls of Python whose arguments are read.
-fn calls(text: &str) -> Vec<python::Call> {
+fn calls(text: &str, readers: Readers) -> Result<Vec<Call>, Needs> {
     // A look for brackets behind the names is quicker than reading the text.
     if !CALLS.iter().any(|(name, _)| text.match_indices(name).any(|(at, _)| text[at + name.len()..].starts_with('('))) {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let names: Vec<&'static str> = CALLS.iter().map(|(name, _)| *name).collect();
-    python::calls(text, &names)
+    Ok(readers.python.ok_or(Needs::Python)?(text, &names))
 }
 
 /// Where calls of Python end whose arguments are read: the bytes behind the last argument and at the closing bracket.
-pub(super) fn ends_of_calls(text: &str) -> Vec<(usize, usize)> {
-    calls(text).iter().filter_map(|call| call.end).collect()
+pub(super) fn ends_of_calls(text: &str, readers: Readers) -> Result<Vec<(usize, usize)>, Needs> {
+    Ok(calls(text, readers)?.iter().filter_map(|call| call.end).collect())
 }
 
 /// Classes and functions whose arguments say something, the longer names first.
@@ -281,9 +283,9 @@ const CALLS: &[(&str, Format)] = &[
 ];
 
 /// The sections of a Python program; none where it has no call that says anything.
-pub(super) fn of_python(text: &str) -> Option<Vec<Section>> {
+pub(super) fn of_python(text: &str, readers: Readers) -> Result<Option<Vec<Section>>, Needs> {
     let mut sections = Vec::new();
-    for call in calls(text) {
+    for call in calls(text, readers)? {
         let Some((_, format)) = CALLS.iter().find(|(name, _)| *name == call.name) else { continue };
         // Tokenizers and configurations are loaded by the same name.
         let loads = *format == Format::FromPretrained;
@@ -303,5 +305,5 @@ pub(super) fn of_python(text: &str) -> Option<Vec<Section>> {
         let section = Section { expressions: call.expressions, is_call: true, ..Section::new(*format, document) };
         sections.push(section);
     }
-    (!sections.is_empty()).then_some(sections)
+    Ok((!sections.is_empty()).then_some(sections))
 }

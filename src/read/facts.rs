@@ -125,6 +125,8 @@ pub(super) enum Fact {
     FusedLoss,
     /// trl’s own head, tile by tile.
     TiledLoss,
+    /// Unsloth’s own losses.
+    UnslothLoss,
     OwnOptimizer(OwnOptimizer),
     /// SGD keeps a velocity.
     Momentum(bool),
@@ -200,6 +202,10 @@ pub(super) enum Count {
     Prompt,
     /// Tokens of a completion.
     Completion,
+    /// Weights in the files of a model.
+    SavedWeights,
+    /// Their bytes.
+    SavedBytes,
 }
 
 impl Fact {
@@ -218,7 +224,11 @@ impl Fact {
             Self::Recomputes(_) | Self::FsdpRecomputes(_) => &["recompute"],
             Self::Compiles(_) | Self::LigerNorms(_) => &["kernels"],
             Self::Liger(_) => &["loss", "kernels"],
-            Self::LigerLinear(_) | Self::LigerCrossEntropy(_) | Self::FusedLoss | Self::TiledLoss => &["loss"],
+            Self::LigerLinear(_)
+            | Self::LigerCrossEntropy(_)
+            | Self::FusedLoss
+            | Self::TiledLoss
+            | Self::UnslothLoss => &["loss"],
             Self::Momentum(_) | Self::OwnOptimizer(_) => &["optimizer"],
             Self::ReferenceBefore(_) | Self::Reference(_) => &["ref"],
             Self::TitanCasts(_) => &["precision"],
@@ -253,6 +263,7 @@ impl Count {
             Self::PerPrompt => &["target", "accum"],
             Self::Prompt => &["s"],
             Self::Completion => &["s", "completion"],
+            Self::SavedWeights | Self::SavedBytes => &["params"],
         }
     }
 }

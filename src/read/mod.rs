@@ -37,6 +37,7 @@ mod understood;
 
 pub use explain::table_sizes;
 pub use format::Format;
+pub use format::weights::header_bytes;
 pub use hub::{FullName, is_id};
 pub use out_of_memory::{Backend, Cause, Holder, Holds, OutOfMemory, Report, Tensor, tensors_of_size};
 pub use readers::{Needs, Readers};
@@ -238,9 +239,9 @@ fn recognised(texts: &[Text], readers: Readers) -> Result<RecognisedTexts, Needs
     let mut names = Vec::new();
     let mut all = Vec::new();
     for (name, bytes) in texts {
-        let found = match std::str::from_utf8(bytes) {
-            Ok(text) => recognise::recognise_all(text, readers)?,
-            Err(_) => vec![Recognised::Unread(Unread::Binary)],
+        let found = match format::weights::header(bytes).or_else(|| std::str::from_utf8(bytes).ok()) {
+            Some(text) => recognise::recognise_all(text, readers)?,
+            None => vec![Recognised::Unread(Unread::Binary)],
         };
         all.extend(found.into_iter().map(|recognised| (name.clone(), recognised)));
         names.push(name);
@@ -295,13 +296,14 @@ fn reading((names, recognised): RecognisedTexts) -> Reading {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     // What counts where two say different things: the order of the formats.
     sections.sort_by_key(|placed| placed.section.format);
-    let Together { understood, inputs, refused, model: told } = together(&sections, &names, memory.as_ref());
+    let own = if let Model::File(reading) = &model { Some(reading.as_usual()) } else { None };
+    let Together { understood, inputs, refused, model: told } =
+        together(&sections, &names, memory.as_ref(), own.map(|own| own.model));
     if let (Model::NotNamed, Some(name)) = (&model, told) {
         model = named(&name);
     }
     // The reader is told what is refused; the link does not have it.
     let said = Inputs([inputs.0.clone(), refused].concat());
-    let own = if let Model::File(reading) = &model { Some(reading.as_usual()) } else { None };
     let decoded = link::decode_with(&query(&said, &model), own);
     Reading { texts: kinds, understood, inputs, model, out_of_memory: memory, decoded }
 }
@@ -347,7 +349,7 @@ fn refusal(key: &str, value: &str) -> Option<String> {
     Some(Field::from_key(key)?.read(value).err()?.to_string())
 }
 
-fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -> Together {
+fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>, own: Option<crate::Model>) -> Together {
     let mut claims = Claims::default();
     let mut understood = Understood::default();
     // Nothing else says which GPU it is; how many there are is said better by a command.
@@ -421,9 +423,10 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -
     if let Some(gpus) = memory.and_then(|memory| memory.gpus) {
         claims.take(&Claim::Count(facts::Count::Visible, gpus.into()));
     }
-    let layers = model.as_deref().and_then(hub::row).map(|row| row.model.layers);
+    let known = own.or_else(|| model.as_deref().and_then(hub::row).map(|row| row.model));
+    let saved = claims.saved(known.as_ref());
     let (refused, taken): (Vec<_>, Vec<_>) =
-        claims.inputs(layers).into_iter().partition(|(key, value)| refusal(key, value).is_some());
+        claims.inputs(known.as_ref()).into_iter().partition(|(key, value)| refusal(key, value).is_some());
     let inputs = Inputs(taken);
     let became = |all: &mut dyn Iterator<Item = &Claim>| {
         let mut words: Vec<String> = Vec::new();
@@ -446,6 +449,11 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -
             .find_map(|(key, value)| refusal(key, value));
         if let (true, Some(why)) = (words.is_empty(), why) {
             understood.not_understood.push(NotUnderstood { place, why: Why::Input(why) });
+        } else if all.iter().any(|(claim, _)| claim.is_of_files())
+            && saved != Some(combine::Saved::Same)
+            && words.is_empty()
+        {
+            understood.not_counted.push(NotCounted { place, value, why: combine::OTHER_WEIGHTS });
         } else if words.is_empty() {
             understood.no_matter.push(place);
         } else {
@@ -533,7 +541,7 @@ fn aside_of(text: &str) -> Option<Aside> {
             Placed { text: String::new(), section, keys }
         })
         .collect();
-    let Together { understood, model, .. } = together(&sections, &[], None);
+    let Together { understood, model, .. } = together(&sections, &[], None, None);
     let model = model.as_deref().map(secrets::model).unwrap_or_default();
     Some(Aside { format, understood, model })
 }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::format::{Format, Row, TOLD};
 use super::out_of_memory::{self, OutOfMemory};
+use super::readers::Json;
 use super::syntax::{self, Document, LIMITS, SyntaxError};
 use super::{Needs, Readers, commands, hub, secrets};
 use crate::config_json::{self, ConfigError};
@@ -25,7 +26,8 @@ pub(super) struct Section {
 }
 
 impl Section {
-    pub(super) fn new(format: Format, document: Document) -> Self {
+    pub(super) fn new(format: Format, mut document: Document) -> Self {
+        document.follow_references();
         Self { format, document, expressions: Vec::new(), files: Vec::new(), is_call: false }
     }
 }
@@ -182,7 +184,7 @@ pub(super) fn recognise(text: &str, readers: Readers) -> Result<Recognised, Need
     if hub::is_id(trimmed) {
         return Ok(Recognised::Name(trimmed.to_owned()));
     }
-    if let Some(sections) = commands::of_python(text) {
+    if let Some(sections) = commands::of_python(text, readers)? {
         return Ok(Recognised::Sections(sections));
     }
     if looks_like_toml(text) {
@@ -206,14 +208,14 @@ pub(super) fn recognise(text: &str, readers: Readers) -> Result<Recognised, Need
 
 fn of_json(text: &str, readers: Readers) -> Result<Recognised, Needs> {
     let read = readers.json.ok_or(Needs::Json)?;
-    match read(text) {
-        Ok(value) => of_value(text, &value, readers),
+    match (read.value)(text) {
+        Ok(value) => of_value(text, &value, read, readers),
         Err(fault) => Ok(Recognised::Unread(Unread::Json(hidden(fault)))),
     }
 }
 
 /// What a text in JSON is, of which this is the value.
-fn of_value(text: &str, value: &Value, readers: Readers) -> Result<Recognised, Needs> {
+fn of_value(text: &str, value: &Value, json: Json, readers: Readers) -> Result<Recognised, Needs> {
     let told = told(&|key: &str| value.get(key).is_some());
     if OF_A_MODEL.iter().any(|key| value.get(key).is_some())
         && told.is_none_or(|row| row.tables.iter().all(|table| table.keys.is_empty()))
@@ -222,8 +224,14 @@ fn of_value(text: &str, value: &Value, readers: Readers) -> Result<Recognised, N
         return Ok(Recognised::Model(Box::new(read(text))));
     }
     Ok(match told {
+        Some(row) if row.format == Format::WeightIndex => {
+            Recognised::Sections(vec![Section::new(row.format, (json.index)(value))])
+        }
         Some(row) => Recognised::Sections(vec![Section::new(row.format, syntax::json::document(text, value.clone()))]),
-        None if matches!(value, Value::Object(_)) => Recognised::Unread(Unread::Unknown(Some(syntax::Syntax::Json))),
+        None if matches!(value, Value::Object(_)) => match (json.header)(value) {
+            Some(header) => Recognised::Sections(vec![Section::new(Format::WeightHeader, header)]),
+            None => Recognised::Unread(Unread::Unknown(Some(syntax::Syntax::Json))),
+        },
         None => Recognised::Unread(Unread::Unknown(None)),
     })
 }

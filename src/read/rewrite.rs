@@ -118,7 +118,7 @@ fn with<'a>(
         }
         for (at, section) in &sections {
             let text = &texts[*at].1;
-            let calls = if section.is_call { commands::ends_of_calls(text) } else { Vec::new() };
+            let calls = if section.is_call { commands::ends_of_calls(text, readers)? } else { Vec::new() };
             for (absent, spelling) in absent(section, key, value, surely) {
                 let name = absent.names.first().copied().unwrap_or_default();
                 let lines = match calls.as_slice() {

@@ -199,3 +199,29 @@ fn a_file_of_the_cache_that_describes_no_model_that_is_counted_is_refused_by_its
     let said = asked(&folder, &cache, &["run.yaml"]);
     assert!(words(&said.stderr).contains("“nowhere-9x” is neither of the list nor on this machine"), "{said:?}");
 }
+
+#[test]
+fn the_index_of_weights_beside_the_file_of_a_model_says_how_many_there_are() {
+    let folder = folder("weights");
+    let cache = folder.join("hub");
+    put(&cache, "models--acme--odd-7b", &eleven_layers());
+    write(&folder.join("run.yaml"), &run_of("acme/odd-7b"));
+    let link = || {
+        let output = asked(&folder, &cache, &["--read", "--json", "run.yaml"]);
+        json(&output).get("link").and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let alone = link();
+    let snapshot = cache.join("models--acme--odd-7b/snapshots").join(REVISION);
+    // 124,439,808 weights less a layer of 7,087,872, in 16 bits; then a few more.
+    for (weights, params) in [(117_351_936_u64, ""), (118_000_000, "&params=0.118")] {
+        let index = format!(r#"{{"metadata": {{"total_size": {}}}, "weight_map": {{}}}}"#, 2 * weights);
+        write(&snapshot.join("model.safetensors.index.json"), &index);
+        assert_eq!(link(), format!("{alone}{params}"));
+    }
+    // Of a single file its header is read, however long the rest is.
+    fs::remove_file(snapshot.join("model.safetensors.index.json")).expect("it was written");
+    let header = r#"{"wte.weight": {"dtype": "F16", "shape": [118000, 1000], "data_offsets": [0, 236000000]}, "ln_f.weight": {"dtype": "F16", "shape": [0], "data_offsets": [0, 0]}}"#;
+    let file = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &vec![0x7b; 9 << 20]].concat();
+    fs::write(snapshot.join("model.safetensors"), &file).expect("a file can be written");
+    assert_eq!(link(), format!("{alone}&params=0.118"));
+}

@@ -40,6 +40,7 @@ pub(super) const CARD: Card = Card {
     file_name: "bmax_measure.py",
     media_type: "text/x-python",
     describe: "A PyTorch script that builds this model, trains two steps and prints the measured peak beside the prediction.",
+    readers: &[],
 };
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {

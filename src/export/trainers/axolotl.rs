@@ -11,6 +11,7 @@ use crate::export::Card;
 use crate::export::run::{Planned, Resharding, Run, machines, resharding, shards};
 use crate::export::text::{EXPANDABLE, Value};
 use crate::export::transformers::{Engine, half, target_modules};
+use crate::read::Format;
 use crate::{
     Adapter, AdapterType, AttentionKernel, Bytes, GradientType, LossHead, Norm, Optimizer, Precision, Recomputation,
     Reference, RewardModel, Rollout, Scenario, Segments, TaskKind, Unquantized, ZeroStage,
@@ -25,6 +26,7 @@ pub(in crate::export) const CARD: Card = Card {
     file_name: "axolotl.yaml",
     media_type: "application/yaml",
     describe: "A configuration for axolotl train.",
+    readers: &[Format::Axolotl],
 };
 
 pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {

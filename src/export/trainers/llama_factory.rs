@@ -11,6 +11,7 @@ use crate::export::Card;
 use crate::export::run::{Resharding, Run, resharding, shards};
 use crate::export::text::{EXPANDABLE, Value, expandable, with_master};
 use crate::export::transformers::{Engine, half, target_modules};
+use crate::read::Format;
 use crate::{
     Adapter, AdapterType, AttentionKernel, Bytes, FrozenType, Kernels, LossHead, Precision, Recomputation, Reference,
     Scenario, TaskKind, Unquantized, ZeroStage,
@@ -24,6 +25,7 @@ pub(in crate::export) const CARD: Card = Card {
     file_name: "llama_factory.yaml",
     media_type: "application/yaml",
     describe: "A file for llamafactory-cli train.",
+    readers: &[Format::LlamaFactory],
 };
 
 pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {

@@ -11,6 +11,7 @@ use crate::export::run::{Planned, Run};
 use crate::export::text::{EXPANDABLE, Value, expandable};
 use crate::export::transformers::{ALL_LINEAR, Engine, fsdp, half, liger, target_modules};
 use crate::format::count;
+use crate::read::Format;
 use crate::{
     Adapter, AdapterType, AttentionKernel, Precision, Reference, RewardModel, Rollout, Scenario, TaskKind, Unquantized,
     ZeroStage,
@@ -25,6 +26,7 @@ pub(in crate::export) const CARD: Card = Card {
     file_name: "trl.yaml",
     media_type: "application/yaml",
     describe: "A file for trl sft, dpo, grpo or reward --config, or for the parser of its scripts.",
+    readers: &[Format::TrlSft, Format::TrlDpo, Format::TrlGrpo, Format::TrlReward],
 };
 
 pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {

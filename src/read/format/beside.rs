@@ -8,19 +8,6 @@ const fn row(format: Format, name: &'static str, signs: &'static [&'static [&'st
     Row { format, name, signs, always: &[], tables: NOTHING, within: &[] }
 }
 
-/// What an index says beside the files of single tensors.
-static TOTAL: &[&Table] = &[&Table {
-    source: "",
-    is_of_scripts: false,
-    keys: &[],
-    no_matter: "*",
-    not_counted: &[("metadata.total_size", "bytes of all weights as they are saved")],
-}];
-
-pub(super) static WEIGHT_INDEX: Row = Row {
-    tables: TOTAL,
-    ..row(Format::WeightIndex, "the index of a model’s weights (safetensors)", &[&["weight_map"]])
-};
 pub(super) static TOKENIZER: Row = row(
     Format::Tokenizer,
     "the configuration of a tokenizer",

@@ -23,6 +23,7 @@ mod torchtune;
 mod transformers;
 mod trl;
 mod verl;
+pub(in crate::read) mod weights;
 
 use super::facts::{Count, Fact};
 pub(in crate::read) use transformers::OPTIMIZERS;
@@ -87,6 +88,8 @@ pub enum Format {
     Environment,
     /// The index of a model’s weights.
     WeightIndex,
+    /// The header of a file of weights.
+    WeightHeader,
     /// A tokenizer.
     Tokenizer,
     /// What makes tensors of images or sounds.
@@ -212,7 +215,7 @@ pub(super) static TOLD: &[&Row] = &[
     &nemo::BRIDGE,
     &nemo::NEMO,
     &megatron::ROW,
-    &beside::WEIGHT_INDEX,
+    &weights::INDEX,
     &beside::TOKENIZER,
     &beside::PROCESSOR,
     &beside::DIFFUSION,
@@ -248,7 +251,8 @@ pub(super) static ALL: &[&Row] = &[
     &launchers::TORCHRUN,
     &launchers::DEEPSPEED,
     &launchers::ENVIRONMENT,
-    &beside::WEIGHT_INDEX,
+    &weights::INDEX,
+    &weights::HEADER,
     &beside::TOKENIZER,
     &beside::PROCESSOR,
     &beside::DIFFUSION,

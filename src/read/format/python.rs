@@ -76,7 +76,7 @@ pub(super) static UNSLOTH_MODEL: Row = Row {
     name: "FastLanguageModel.from_pretrained of Unsloth",
     signs: &[],
     // unsloth/kernels: its norms and its cross-entropy are kernels of their own.
-    always: &[Said::Fact(Fact::LigerNorms(true))],
+    always: &[Said::Fact(Fact::LigerNorms(true)), Said::Fact(Fact::UnslothLoss)],
     tables: &[&Table {
         source: "unsloth 2026.8, models/loader.py, FastLanguageModel.from_pretrained",
         is_of_scripts: false,

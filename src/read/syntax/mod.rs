@@ -117,10 +117,81 @@ impl Document {
         Some((entry.value.text()?.to_owned(), entry.line))
     }
 
+    /// Puts values in the place of references to them, as OmegaConf does before a program sees them (omegaconf 2.3.0,
+    /// grammar_parser.py and resolvers/oc/__init__.py): `${model.path}`, `${.sibling}`, `${oc.select:path,default}` and
+    /// `${oc.env:NAME,default}`. A reference to nothing that is there stays.
+    pub(super) fn follow_references(&mut self) {
+        // A reference may lead to a reference; the longest way of the programs that are read has two of them.
+        const LONGEST: usize = 4;
+        for _ in 0..LONGEST {
+            let referred = |(own, entry): (usize, &Entry)| match reference(entry)? {
+                Reference::To(path, default) => {
+                    let found = self.entries.iter().find(|other| other.path == path && other.path != entry.path);
+                    let value = found.map(|found| &found.value);
+                    // What is long would be as often there as it is referred to.
+                    let value = value.filter(|value| match value {
+                        Value::Text(text) | Value::Number(text) => text.len() <= 256,
+                        Value::List(_) | Value::Object(_) => false,
+                        Value::Null | Value::Bool(_) | Value::NotFinite => true,
+                    });
+                    Some((own, value.cloned().or(default)?))
+                }
+                Reference::Outside(default) => Some((own, default?)),
+            };
+            let is_reference =
+                |(_, entry): &(usize, &Entry)| entry.value.text().is_some_and(|text| text.starts_with("${"));
+            let all = self.entries.iter().enumerate().filter(is_reference).take(FOLLOWED);
+            let values: Vec<(usize, Value)> = all.filter_map(referred).collect();
+            if values.is_empty() {
+                return;
+            }
+            for (at, value) in values {
+                self.entries[at].value = value;
+            }
+        }
+    }
+
     /// Whether there is a value at this path or below it.
     pub(super) fn has(&self, path: &str) -> bool {
         self.entries.iter().any(|entry| below(&entry.path, path).is_some())
     }
+}
+
+/// How many references are followed. Each is looked for among all entries.
+const FOLLOWED: usize = 64;
+
+/// What a value stands for.
+enum Reference {
+    /// The value at a path, and what is taken where there is none.
+    To(String, Option<Value>),
+    /// What only the machine of the run knows, and what is taken where it does not.
+    Outside(Option<Value>),
+}
+
+/// The reference that a value is; none for any other.
+fn reference(entry: &Entry) -> Option<Reference> {
+    let inner = entry.value.text()?.strip_prefix("${")?.strip_suffix('}')?;
+    let with_default = |inner: &str| {
+        let (name, default) = inner.split_once(',').map_or((inner, None), |(name, rest)| (name, Some(rest.trim())));
+        (name.trim().to_owned(), default.map(|word| plain(word.trim_matches(['\'', '"']))))
+    };
+    if let Some(variable) = inner.strip_prefix("oc.env:") {
+        return Some(Reference::Outside(with_default(variable).1));
+    }
+    if let Some(selected) = inner.strip_prefix("oc.select:") {
+        let (path, default) = with_default(selected);
+        return Some(Reference::To(path, default));
+    }
+    // One dot is the object that the key stands in, and each further one the next object around.
+    let path = inner.trim_start_matches('.');
+    let up = inner.len() - path.len();
+    let is_path = !path.is_empty() && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    if !is_path || up == 0 {
+        return is_path.then(|| Reference::To(path.to_owned(), None));
+    }
+    let around: Vec<&str> = entry.path.split('.').collect();
+    let outer = around.get(..around.len().checked_sub(up)?)?;
+    Some(Reference::To(outer.iter().copied().chain([path]).collect::<Vec<_>>().join("."), None))
 }
 
 /// What is left of a path below another one; empty where they are the same.
@@ -146,6 +217,24 @@ impl Tree {
             flatten(String::new(), keys, &mut entries);
         }
         Document { entries }
+    }
+
+    /// How many values there are in it, itself among them. Recursion is safe: no tree is deeper than [`LIMITS`].
+    pub(super) fn size(&self) -> usize {
+        1 + match self {
+            Self::Leaf(_) => 0,
+            Self::List(items) => items.iter().map(Self::size).sum(),
+            Self::Map(keys) => keys.iter().map(|(.., tree)| tree.size()).sum(),
+        }
+    }
+
+    /// How many lists and objects lie in one another in it. Recursion is safe: no tree is deeper than [`LIMITS`].
+    pub(super) fn depth(&self) -> usize {
+        match self {
+            Self::Leaf(_) => 0,
+            Self::List(items) => 1 + items.iter().map(Self::depth).max().unwrap_or(0),
+            Self::Map(keys) => 1 + keys.iter().map(|(.., tree)| tree.depth()).max().unwrap_or(0),
+        }
     }
 
     /// The same without its lines.

@@ -1,5 +1,6 @@
-//! Calls in a Python text and their keyword arguments, by a tolerant lexer: numbers, texts, lists, dictionaries and names
-//! that a literal was assigned to before. Nothing is run, and an argument that only a run would know is an expression.
+//! Calls in a Python text and their keyword arguments, by a tolerant lexer: numbers, texts, lists, dictionaries, names that
+//! a literal was assigned to before, and arguments that are unpacked from a dictionary. Nothing is run, and an argument
+//! that only a run would know is an expression.
 
 use super::{Document, LIMITS, Tree, is_decimal};
 use crate::json::Value;
@@ -24,10 +25,16 @@ pub(crate) struct Call {
 /// How many calls are read. Calls inside of one another are passed over once for each of them.
 const MOST_CALLS: usize = 64;
 
+/// How many names with a literal are kept. Each is looked for among all of them.
+const MOST_NAMES: usize = 256;
+
+/// How many values the literal of a name has at most: longer ones are data, and no arguments.
+const MOST_OF_A_NAME: usize = 1_024;
+
 /// The calls of these names in a text, in its order. A name with a dot is looked for with its last two parts.
 pub(crate) fn calls(text: &str, names: &[&'static str]) -> Vec<Call> {
     let tokens = tokens(text);
-    let mut reader = Reader { tokens: &tokens, at: 0, literals: Vec::new(), values: 0 };
+    let mut reader = Reader { tokens: &tokens, at: 0, literals: Vec::new(), values: 0, of_names: 0 };
     let mut calls = Vec::new();
     while reader.at < tokens.len() && reader.values < LIMITS.values && calls.len() < MOST_CALLS {
         let at = reader.at;
@@ -142,8 +149,11 @@ struct Reader<'a> {
     tokens: &'a [Token<'a>],
     at: usize,
     /// Names that a literal was assigned to, the last one first.
-    literals: Vec<(&'a str, Value)>,
+    literals: Vec<(&'a str, Tree)>,
+    /// Values so far, those of literals that names stand for among them.
     values: usize,
+    /// The same of literals that were assigned to names.
+    of_names: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -155,21 +165,29 @@ impl<'a> Reader<'a> {
         self.kind(ahead) == Some(&Kind::Sign(sign))
     }
 
-    /// Takes note of `name = literal`, alone on its line, and reads nothing further.
+    /// Takes note of `name = literal` or `name: type = literal`, alone on its lines, and reads nothing further. A name that is
+    /// given what only a run would know has no literal from there on.
     fn assignment(&mut self) {
         let Some(Kind::Name(name)) = self.kind(0) else { return };
         let begins = self.at == 0 || self.tokens[self.at - 1].line < self.tokens[self.at].line;
-        let is_literal =
-            matches!(self.kind(2), Some(Kind::Number(_) | Kind::Text(_) | Kind::Name("True" | "False" | "None")));
-        let ends = self.tokens.get(self.at + 3).is_none_or(|token| token.line > self.tokens[self.at].line);
-        if begins && self.is(1, b'=') && is_literal && ends && self.literals.len() < LIMITS.keys {
-            let at = self.at;
-            self.at += 2;
-            let value = self.literal(0).map(Tree::value);
-            self.at = at;
-            if let Some(value) = value {
-                self.literals.insert(0, (name, value));
-            }
+        let is_typed = self.is(1, b':') && matches!(self.kind(2), Some(Kind::Name(_))) && self.is(3, b'=');
+        let ahead = if is_typed { 4 } else { 2 };
+        let is_assigned = self.is(ahead - 1, b'=') && !self.is(ahead, b'=');
+        if !begins || !is_assigned || self.literals.len() == MOST_NAMES || self.of_names > LIMITS.values {
+            return;
+        }
+        let (at, values) = (self.at, self.values);
+        self.at += ahead;
+        self.values = LIMITS.values - MOST_OF_A_NAME;
+        let value = self.literal(0);
+        self.of_names += self.values + MOST_OF_A_NAME - LIMITS.values;
+        self.values = values;
+        let last = self.tokens.get(self.at.saturating_sub(1));
+        let ends = self.tokens.get(self.at).is_none_or(|next| last.is_some_and(|last| next.line > last.line));
+        self.at = at;
+        self.literals.retain(|(known, _)| known != name);
+        if let Some(value) = value.filter(|_| ends) {
+            self.literals.insert(0, (name, value));
         }
     }
 
@@ -193,6 +211,7 @@ impl<'a> Reader<'a> {
         let mut place = 0;
         while self.at < self.tokens.len() && !self.is(0, b')') {
             let line = self.tokens[self.at].line;
+            let is_unpacked = self.is(0, b'*') && self.is(1, b'*');
             let key = match self.kind(0) {
                 Some(Kind::Name(key)) if self.is(1, b'=') && !self.is(2, b'=') => {
                     self.at += 2;
@@ -200,10 +219,15 @@ impl<'a> Reader<'a> {
                 }
                 _ => None,
             };
+            self.at += if is_unpacked { 2 } else { 0 };
             let value = self.literal(0);
             // A literal is the whole of an argument, or it is part of an expression.
             let whole = self.at >= self.tokens.len() || self.is(0, b',') || self.is(0, b')');
             match (key, value.filter(|_| whole)) {
+                (None, Some(Tree::Map(inner))) if is_unpacked => {
+                    let inner = Tree::Map(inner).document().entries;
+                    inner.into_iter().for_each(|entry| call.document.put(entry.path, entry.value, entry.line));
+                }
                 (Some(key), Some(Tree::Map(inner))) if !inner.is_empty() => {
                     let inner = Tree::Map(vec![(key.to_owned(), line, Tree::Map(inner))]).document();
                     call.document.entries.extend(inner.entries);
@@ -278,8 +302,19 @@ impl<'a> Reader<'a> {
                 self.at += 3;
                 Tree::Leaf(Value::Bool(false))
             }
+            Kind::Name("dict") if self.is(0, b'(') => {
+                self.at += 1;
+                Tree::Map(self.keywords(depth)?)
+            }
             Kind::Name(name) => match self.literals.iter().find(|(known, _)| known == name) {
-                Some((_, value)) => Tree::Leaf(value.clone()),
+                Some((_, value)) => {
+                    // What names repeat is counted each time, so that no text makes more values than are read.
+                    self.values += value.size();
+                    if self.values > LIMITS.values || depth + value.depth() > LIMITS.depth {
+                        return None;
+                    }
+                    value.clone()
+                }
                 // Types of torch and members of enumerations are words: torch.bfloat16, IntervalStrategy.STEPS.
                 None if name.starts_with("torch.") && !self.is(0, b'(') => Tree::Leaf(Value::Text((*name).to_owned())),
                 None => return None,
@@ -288,16 +323,17 @@ impl<'a> Reader<'a> {
                 let mut items = Vec::new();
                 while !self.is(0, b']') && !self.is(0, b')') {
                     items.push(self.literal(depth + 1)?);
-                    if self.is(0, b',') {
-                        self.at += 1;
-                    }
+                    self.comma();
                 }
                 self.at += 1;
                 Tree::List(items)
             }
             Kind::Sign(b'{') => {
-                let mut keys: Vec<(String, usize, Tree)> = Vec::new();
+                let mut keys = Vec::new();
                 while !self.is(0, b'}') {
+                    if self.unpacked(&mut keys, depth)? {
+                        continue;
+                    }
                     let line = self.tokens.get(self.at)?.line;
                     let Tree::Leaf(Value::Text(key)) = self.literal(depth + 1)? else { return None };
                     if !self.is(0, b':') {
@@ -305,18 +341,60 @@ impl<'a> Reader<'a> {
                     }
                     self.at += 1;
                     let value = self.literal(depth + 1)?;
-                    if !keys.iter().any(|(other, ..)| *other == key) {
-                        keys.push((key, line, value));
-                    }
-                    if self.is(0, b',') {
-                        self.at += 1;
-                    }
+                    set(&mut keys, (key, line, value));
+                    self.comma();
                 }
                 self.at += 1;
                 Tree::Map(keys)
             }
             Kind::Sign(_) => return None,
         })
+    }
+
+    /// The keyword arguments of `dict(…)`, behind its opening bracket.
+    fn keywords(&mut self, depth: usize) -> Option<Keys> {
+        let mut keys = Vec::new();
+        while !self.is(0, b')') {
+            if self.unpacked(&mut keys, depth)? {
+                continue;
+            }
+            let (Some(Kind::Name(key)), true) = (self.kind(0), self.is(1, b'=')) else { return None };
+            let line = self.tokens.get(self.at)?.line;
+            self.at += 2;
+            let value = self.literal(depth + 1)?;
+            set(&mut keys, ((*key).to_owned(), line, value));
+            self.comma();
+        }
+        self.at += 1;
+        Some(keys)
+    }
+
+    /// Takes over the keys of `**dictionary`, if one stands here; whether it does.
+    fn unpacked(&mut self, keys: &mut Keys, depth: usize) -> Option<bool> {
+        if !self.is(0, b'*') || !self.is(1, b'*') {
+            return Some(false);
+        }
+        self.at += 2;
+        let Tree::Map(inner) = self.literal(depth + 1)? else { return None };
+        inner.into_iter().for_each(|key| set(keys, key));
+        self.comma();
+        Some(true)
+    }
+
+    /// Passes over a comma, if one stands here.
+    fn comma(&mut self) {
+        self.at += usize::from(self.is(0, b','));
+    }
+}
+
+/// Keys of a dictionary, each with its line and its value.
+type Keys = Vec<(String, usize, Tree)>;
+
+/// Gives a key its value. Of several values of a key the last one counts, as in Python.
+fn set(keys: &mut Keys, (key, line, value): (String, usize, Tree)) {
+    match keys.iter_mut().find(|(other, ..)| *other == key) {
+        Some(known) => *known = (key, line, value),
+        None => keys.push((key, line, value)),
     }
 }
 

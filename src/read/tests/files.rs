@@ -718,3 +718,72 @@ fn the_name_of_a_recipe_says_the_model_and_its_adapters() {
     assert!(told_of(by_model).contains(&"1 used model: model=llama-3.2-3b".to_owned()), "{:?}", told_of(by_model));
     assert_says(&[Text::pasted(by_model)], "adapter=lora&rank=32&b=4");
 }
+
+#[test]
+fn what_python_unpacks_from_a_dictionary_is_read_like_other_arguments() {
+    let said = |program: &str| inputs(&[Text::pasted(program)]);
+    let plain = said("SFTConfig(per_device_train_batch_size=4, max_length=2048, bf16=True)");
+    for program in [
+        "arguments = {\"per_device_train_batch_size\": 4, \"max_length\": 2048, \"bf16\": True}\nSFTConfig(**arguments)",
+        "arguments: dict = dict(\n    per_device_train_batch_size=4,\n    max_length=2048,\n)\nSFTConfig(bf16=True, **arguments)",
+        "base = {\"bf16\": True, \"max_length\": 512}\nSFTConfig(**{**base, \"max_length\": 2048}, per_device_train_batch_size=4)",
+        "length = 2048\nbase = dict(max_length=length)\nSFTConfig(**dict(**base, bf16=True), per_device_train_batch_size=4)",
+    ] {
+        assert_eq!(said(program), plain, "{program}");
+    }
+    // What only a run knows is no literal, and a name that is given anew means the new one.
+    let open = said("arguments = {\"max_length\": 4096}\narguments = load()\nSFTConfig(**arguments, bf16=True)");
+    assert_eq!(open, said("SFTConfig(bf16=True)"));
+}
+
+#[test]
+fn references_within_a_file_are_followed() {
+    let file = "trainer:\n  devices: ${oc.select:machine.gpus,4}\n  num_nodes: 1\n  precision: bf16\n\
+                model:\n  micro_batch_size: 2\n  encoder_seq_length: 4096\n  max_position_embeddings: ${.encoder_seq_length}\n\
+                \x20 tensor_model_parallel_size: ${oc.env:TP,2}\n  hidden_size: 4096\n  data:\n    seq_length: ${..encoder_seq_length}\n";
+    assert_says(&[Text::pasted(file)], "tp=2&gpus=4&s=4096&b=2");
+    assert_eq!(not_understood(file), [""; 0]);
+    // Overrides of Hydra, and references to what is nowhere or to each other.
+    let command = "python -m verl.trainer.main_ppo data.max_prompt_length=1024 \
+                   data.max_response_length='${data.max_prompt_length}' actor_rollout_ref.rollout.n='${a.b}' \
+                   trainer.nnodes='${trainer.n_gpus_per_node}' trainer.n_gpus_per_node='${trainer.nnodes}'";
+    assert_says(&[Text::pasted(command)], "s=2048");
+    assert_eq!(not_understood(command).len(), 3);
+}
+
+#[test]
+fn what_files_of_weights_say_is_held_to_the_model_that_is_named() {
+    let run = "base_model: meta-llama/Llama-3.1-8B\nsequence_len: 4096\n";
+    fn with<'a>(run: &'a str, weights: &'a str) -> [Text<'a>; 2] {
+        [Text::file("run.yaml", run.as_bytes()), Text::file("weights.json", weights.as_bytes())]
+    }
+    let of_bytes = |bytes: u64| {
+        format!(
+            r#"{{"metadata": {{"total_size": {bytes}}}, "weight_map": {{"lm_head.weight": "model-00004-of-00004.safetensors"}}}}"#
+        )
+    };
+    // The index on the hub: 8,030,261,248 weights in 16 bits, and as many in fp32.
+    for bytes in [16_060_522_496, 32_121_044_992] {
+        let file = of_bytes(bytes);
+        assert_eq!(inputs(&with(run, &file)), inputs(&[Text::pasted(run)]), "{bytes}");
+        assert!(told(&with(run, &file)).contains(&"1 no matter metadata.total_size".to_owned()));
+    }
+    // A few more, and another model.
+    let more = of_bytes(16_200_000_000);
+    assert_says(&with(run, &more), "params=8.1");
+    let other = of_bytes(28_000_000_000);
+    assert!(told(&with(run, &other)).contains(&"1 not counted metadata.total_size".to_owned()));
+    let counted = r#"{"metadata": {"total_parameters": 8100000000, "total_size": 1}, "weight_map": {}}"#;
+    assert_says(&with(run, counted), "params=8.1");
+    // Weights that bitsandbytes packed, by the header of one of several files.
+    let packed = r#"{"model.layers.0.mlp.up_proj.weight": {"dtype": "U8", "shape": [4, 1], "data_offsets": [0, 4]},
+        "model.layers.0.mlp.up_proj.weight.quant_state.bitsandbytes__nf4": {"dtype": "U8", "shape": [9], "data_offsets": [4, 13]}}"#;
+    assert_eq!(formats(&with(run, packed)), [Format::Axolotl, Format::WeightHeader]);
+    // The header of a whole file, as it stands on a disk.
+    let json = r#"{"model.embed_tokens.weight": {"dtype": "BF16", "shape": [8100000, 1000], "data_offsets": [0, 16200000000]},
+        "model.norm.weight": {"dtype": "BF16", "shape": [0], "data_offsets": [0, 0]}}"#;
+    let file = [&(json.len() as u64).to_le_bytes()[..], json.as_bytes(), &[0xff; 64]].concat();
+    let texts = [Text::file("run.yaml", run.as_bytes()), Text::file("model.safetensors", &file)];
+    assert_says(&texts, "params=8.1");
+    assert_eq!(formats(&[Text::file("model.safetensors", &file)]), [Format::WeightHeader]);
+}

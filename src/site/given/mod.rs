@@ -59,6 +59,7 @@ async fn reading(texts: &[Text<'_>]) -> Result<Reading, SplitLoaderError> {
         let readers = READERS.get();
         let more = match readers.read(texts) {
             Ok(reading) => return Ok(reading),
+            Err(Needs::Python) => python(readers).await?,
             Err(Needs::Json) => json(readers).await?,
             Err(Needs::Yaml) => yaml(readers).await?,
             Err(Needs::Toml) => toml(readers).await?,
@@ -66,6 +67,11 @@ async fn reading(texts: &[Text<'_>]) -> Result<Reading, SplitLoaderError> {
         };
         READERS.set(more);
     }
+}
+
+#[wasm_split(python, wasm_split_path = leptos::wasm_split, fallible)]
+fn python(readers: Readers) -> Result<Readers, SplitLoaderError> {
+    Ok(readers.with_python())
 }
 
 #[wasm_split(json, wasm_split_path = leptos::wasm_split, fallible)]
