@@ -358,13 +358,15 @@ fn pasted_texts(asked: &str, reading: &Reading) -> Result<Option<Texts>, Command
         && !input::names_a_model(asked)
         && let Some(local::Config { path, weights, source }) = local::find(full)
     {
-        for path in [Some(path), weights].into_iter().flatten() {
-            // The name that is shown, never the path.
-            let file = path.file_name().unwrap_or_default().display();
-            let label = format!("{file} of {name}");
-            let bytes = bytes_of_file(&path, &label, json::MAX_FILE_BYTES)?;
-            texts.push((label, bytes));
-        }
+        // The name that is shown, never the path.
+        let labelled = |path: &Path| {
+            let label = format!("{} of {name}", path.file_name().unwrap_or_default().display());
+            let bytes = bytes_of_file(path, &label, json::MAX_FILE_BYTES)?;
+            Ok::<_, CommandError>((label, bytes))
+        };
+        texts.push(labelled(&path)?);
+        // The model is described without it, so that an index that is too long is no reason to refuse.
+        texts.extend(weights.and_then(|path| labelled(&path).ok()));
         found = pasted::read(&texts);
         model_from = Some(source);
     }

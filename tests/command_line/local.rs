@@ -218,6 +218,11 @@ fn the_index_of_weights_beside_the_file_of_a_model_says_how_many_there_are() {
         write(&snapshot.join("model.safetensors.index.json"), &index);
         assert_eq!(link(), format!("{alone}{params}"));
     }
+    // One that is longer than is read takes nothing from the file of the model.
+    let long =
+        format!(r#"{{"metadata": {{"total_size": 236000000}}, "weight_map": {{"{}": ""}}}}"#, "a".repeat(9 << 20));
+    write(&snapshot.join("model.safetensors.index.json"), &long);
+    assert_eq!(link(), alone);
     // Of a single file its header is read, however long the rest is.
     fs::remove_file(snapshot.join("model.safetensors.index.json")).expect("it was written");
     let header = r#"{"wte.weight": {"dtype": "F16", "shape": [118000, 1000], "data_offsets": [0, 236000000]}, "ln_f.weight": {"dtype": "F16", "shape": [0], "data_offsets": [0, 0]}}"#;

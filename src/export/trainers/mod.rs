@@ -32,7 +32,7 @@ fn prepare(run: &mut Run, program: &str) -> Engine {
     run.without_expert_parallel(program);
     let task = run.now().task.kind;
     run.change("the loss of a task is made of plain logits", |s| {
-        if task != TaskKind::Train && !(s.recipe.loss == LossHead::Tiled && task.has_tiled_head()) {
+        if task != TaskKind::Train {
             s.recipe.loss = LossHead::Plain;
         }
     });
