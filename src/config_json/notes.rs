@@ -238,7 +238,7 @@ impl ConfigError {
     }
 }
 
-/// Where texts belong that are no `config.json`.
+/// Names the field that reads texts other than a `config.json`.
 const OTHER_TEXTS: &str =
     " The field at the top of the first page reads configurations of a run, commands and error texts.";
 

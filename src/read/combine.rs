@@ -54,7 +54,7 @@ impl Claim {
     }
 }
 
-/// What is said of weights in files that are not those of the model.
+/// Says why weights in files are not counted: they are not those of the model.
 pub(super) const OTHER_WEIGHTS: &str =
     "the files have other weights than those that are counted of the model, or no model is named that has them";
 
@@ -108,9 +108,9 @@ impl Claims {
         })
     }
 
-    /// The parameters of a link that all of them make together, none twice. `model` is the one that is named or described.
-    pub(super) fn inputs(&self, model: Option<&Model>) -> Vec<(&'static str, String)> {
-        let layers = model.map(|model| model.layers);
+    /// The parameters of a link that all of them make together, none twice. `layers` are those of the model, where it is
+    /// known, and `saved` is what [`Claims::saved`] says of it.
+    pub(super) fn inputs(&self, layers: Option<u32>, saved: Option<Saved>) -> Vec<(&'static str, String)> {
         let mut inputs = Inputs(Vec::new());
         for claim in &self.0 {
             if let Claim::Link(key, value) = claim {
@@ -127,7 +127,7 @@ impl Claims {
         self.step(&mut inputs);
         self.task(&mut inputs);
         self.batches(&mut inputs);
-        if let Some(Saved::Close(weights)) = self.saved(model) {
+        if let Some(Saved::Close(weights)) = saved {
             inputs.say("params", number::plain(weights / 1e9));
         }
         inputs.0
@@ -498,14 +498,17 @@ impl Claims {
         } else if known || liger {
             to.say("kernels", "eager");
         }
-        let task = self.link("task").unwrap_or("train");
-        if self.is(Fact::UnslothLoss) && task == "train" {
+        let of_unsloth = match self.link("task") {
+            _ if !self.is(Fact::UnslothLoss) => None,
             // Chunk by chunk, with the gradients in the forward pass, like Liger’s; a chunk takes half of the memory that is free,
             // and 4 GB at most (`UnslothFusedLoss` in unsloth_zoo/fused_losses/cross_entropy_loss.py, 002a0c99).
-            to.say_instead("loss", "fused");
-        } else if self.is(Fact::UnslothLoss) && task == "dpo" {
+            None | Some("train") => Some("fused"),
             // It takes trl up to 0.24 (pyproject.toml), whose DPOTrainer has whole logits.
-            to.say_instead("loss", "plain");
+            Some("dpo") => Some("plain"),
+            Some(_) => None,
+        };
+        if let Some(loss) = of_unsloth {
+            to.say_instead("loss", loss);
         } else if self.is(Fact::TiledLoss) {
             // trl takes Liger’s kernels for layers alone beside its own head (`SFTTrainer.__init__`, trl 1.16.0).
             to.say_instead("loss", "tiled");

@@ -425,8 +425,10 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>, o
     }
     let known = own.or_else(|| model.as_deref().and_then(hub::row).map(|row| row.model));
     let saved = claims.saved(known.as_ref());
-    let (refused, taken): (Vec<_>, Vec<_>) =
-        claims.inputs(known.as_ref()).into_iter().partition(|(key, value)| refusal(key, value).is_some());
+    let (refused, taken): (Vec<_>, Vec<_>) = claims
+        .inputs(known.map(|model| model.layers), saved)
+        .into_iter()
+        .partition(|(key, value)| refusal(key, value).is_some());
     let inputs = Inputs(taken);
     let became = |all: &mut dyn Iterator<Item = &Claim>| {
         let mut words: Vec<String> = Vec::new();

@@ -23,7 +23,7 @@ pub(super) struct Head<'a> {
 }
 
 impl Head<'_> {
-    fn push(
+    pub(super) fn push(
         &mut self,
         name: &'static str,
         bucket: Bucket,

@@ -401,9 +401,8 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
         head::tiled(&mut head, scenario, labelled);
         // Autograd keeps them while the reference runs and the loss is taken.
         let name = "Hidden states that have a label";
-        let alive = forward.or(at.scores_within());
-        let line = Line::new(name, Bucket::Logits, labelled, &TRL_HEAD, alive);
-        to.lines.push(Line { coefficient: Types::of(scenario).residual, ..line });
+        let (residual, alive) = (Types::of(scenario).residual, forward.or(at.scores_within()));
+        head.push(name, Bucket::Logits, labelled, residual, alive, &TRL_HEAD);
         return;
     }
     let vocabulary = f64::from(scenario.model.vocabulary);

@@ -177,13 +177,13 @@ impl Block {
         self
     }
 
-    /// The same block between layers, whose weights its class declares before those that were declared late.
+    /// Says that the class declares the weights of this block between layers before those that were declared late.
     pub fn declaring_ahead(mut self) -> Self {
         self.declares_ahead = true;
         self
     }
 
-    /// The same block that gives one more of its arguments back.
+    /// Gives one more of the block's arguments back, behind its results.
     pub fn giving_also(mut self, argument: Value) -> Self {
         self.results.push(argument);
         self

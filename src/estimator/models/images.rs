@@ -7,7 +7,7 @@ use crate::estimator::operators::{Form, Operator, Order, Place, Tensor, Value};
 use crate::estimator::scenario::Model;
 use crate::estimator::units::{B, DType, H, HV, PATCHES, PIXELS, S, SE, SI, TILES, V, Width, Widths};
 
-/// What stands before the layers of a decoder that sees images.
+/// A vision tower and what stands around it before the layers of a decoder.
 pub struct Seeing {
     /// From numbers of pixels and token ids to the tower's first hidden state, and then what `between` is given.
     pub opening: Block,
@@ -17,13 +17,14 @@ pub struct Seeing {
     pub between: Block,
     /// Forms of the names of the model's function beside `inputs_embeds`, features of images first.
     pub names: Vec<Form>,
-    /// What is kept beside the weights as long as the model is.
+    /// Buffers of the classes, which are there as long as the weights.
     pub constants: Vec<Tensor>,
-    /// What a collator gives beside ids and pixels.
+    /// Batch data that a collator gives beside ids and pixels.
     pub beside: Vec<(Place, Form)>,
 }
 
-/// What stands before the layers of a decoder.
+/// Builds the tower of a model that sees images, and what stands around it. Refused are towers, losses and lengths that are not
+/// played.
 pub fn seeing(parts: &Parts<'_>) -> Result<Seeing, NotCounted> {
     let is_plain = parts.call.loss == LossHead::Plain && parts.call.logits != Logits::KeptFull;
     if parts.call.collation != Collation::Equal || parts.has_liger() || !is_plain {

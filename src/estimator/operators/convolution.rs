@@ -8,7 +8,7 @@ use super::size::{CUBLAS, Size};
 use super::tensor::{Form, Part};
 use crate::estimator::units::{B, Shape};
 
-/// What a convolution is given, and what its gradients need.
+/// Tells convolutions apart by their input and by the order in which their gradients lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The first of several, whose input has no gradient.

@@ -154,7 +154,7 @@ pub fn mm(k: &mut Lowering<'_>, result: Part, x: Slot, weight: Operand, matrix: 
     product_of(k, result, x, weight, from, to)
 }
 
-/// The same of what has its type.
+/// A product whose two factors have been cast already.
 fn product_of(k: &mut Lowering<'_>, result: Part, x: Slot, weight: Operand, from: Shape, to: Shape) -> Slot {
     let form = Form { shape: k.form(x).shape / from * to, ..k.form(x) };
     let both = [NewView, Brief(CUBLAS)];

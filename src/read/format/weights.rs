@@ -61,19 +61,21 @@ pub(super) static HEADER: Row = Row {
 /// What an index says, in few entries.
 pub(in crate::read) fn of_index(value: &Value) -> Document {
     let mut found = Document::default();
-    if let Some(Value::Object(metadata)) = value.get("metadata") {
-        for (key, value) in metadata {
+    found.put("weight_map".to_owned(), Value::Bool(true), 1);
+    by_names(entries(value.get("weight_map")).iter().map(|(name, _)| name.as_str()), &mut found);
+    let metadata = entries(value.get("metadata"));
+    // Packed weights have other sizes than those that the model is told by, and their number says more than their bytes.
+    let is_packed = found.has("quantized");
+    let has_number = metadata.iter().any(|(key, _)| key == "total_parameters");
+    for (key, value) in metadata {
+        let is_told = match key.as_str() {
+            "total_parameters" => !is_packed,
+            "total_size" => !is_packed && !has_number,
+            _ => true,
+        };
+        if is_told {
             found.put(format!("metadata.{key}"), value.clone(), 1);
         }
-    }
-    let names = entries(value.get("weight_map")).iter().map(|(name, _)| name.as_str());
-    found.put("weight_map".to_owned(), Value::Bool(true), 1);
-    by_names(names, &mut found);
-    // Packed weights have other sizes than those that the model is told by.
-    if found.has("quantized") {
-        found.entries.retain(|entry| !entry.path.starts_with("metadata.total"));
-    } else if found.has("metadata.total_parameters") {
-        found.entries.retain(|entry| entry.path != "metadata.total_size");
     }
     found
 }
@@ -85,27 +87,26 @@ pub(in crate::read) fn of_header(value: &Value) -> Option<Document> {
     if tensors.is_empty() {
         return None;
     }
+    let names = || tensors.iter().map(|(name, _)| *name);
     let mut found = Document::default();
-    let elements = |dtype: &str| -> f64 {
-        tensors.iter().filter(|(_, saved)| saved.dtype.starts_with(dtype)).map(|(_, saved)| saved.elements).sum()
-    };
-    let common =
-        ["F32", "F16", "BF16", "F8"].into_iter().max_by(|one, other| elements(one).total_cmp(&elements(other)));
-    if let Some(common) = common.filter(|common| elements(common) > 0.0) {
-        found.put("dtype".to_owned(), Value::Text(common.to_ascii_lowercase()), 1);
-    }
-    by_names(tensors.iter().map(|(name, _)| *name), &mut found);
     let low = tensors.iter().filter(|(name, _)| name.contains("lora_A"));
     if let Some(rank) = low.filter_map(|(_, saved)| saved.first).reduce(f64::max) {
         // An adapter's own file: what it is added to stands elsewhere.
-        found.entries.clear();
         found.put("rank".to_owned(), Value::Number(number::plain(rank)), 1);
         return Some(found);
     }
+    let elements = |dtype: &str| -> f64 {
+        tensors.iter().filter(|(_, saved)| saved.dtype.starts_with(dtype)).map(|(_, saved)| saved.elements).sum()
+    };
+    let counted = ["F32", "F16", "BF16", "F8"].map(|dtype| (dtype, elements(dtype)));
+    let common = counted.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
+    if let Some((common, _)) = common.filter(|(_, elements)| *elements > 0.0) {
+        found.put("dtype".to_owned(), Value::Text(common.to_ascii_lowercase()), 1);
+    }
+    by_names(names(), &mut found);
     if !found.has("quantized") {
-        let whole = is_whole(tensors.iter().map(|(name, _)| *name));
         let all = tensors.iter().map(|(_, saved)| saved.elements).sum();
-        let path = if whole { "weights" } else { "weights_of_a_part" };
+        let path = if is_whole(names()) { "weights" } else { "weights_of_a_part" };
         found.put(path.to_owned(), Value::Number(number::plain(all)), 1);
     }
     Some(found)
