@@ -1,7 +1,7 @@
 //! Commands and Python programs as sections: launchers are peeled off, and what they start says which format its options
 //! are of.
 
-use super::format::{Format, nemo};
+use super::format::{Format, launchers, nemo};
 use super::recognise::{Section, of_document};
 use super::syntax::flags::{self, Command, Word};
 use super::syntax::python::Call;
@@ -107,7 +107,7 @@ fn base(path: &str) -> &str {
 /// Takes over variables that a program reads; all others are the shell's own.
 fn assigned(command: &Command, to: &mut Document) {
     for (name, value) in &command.assigned {
-        if Format::Environment.row().is_some_and(|row| row.find(name).is_some()) {
+        if launchers::ENVIRONMENT_MEANING.find(name).is_some() {
             to.put(name.clone(), super::syntax::plain(&value.text), value.line);
         }
     }

@@ -1,8 +1,9 @@
 //! One section by the tables of its format: a claim, or one of the other three lists, for every key.
 
+use super::Readers;
 use super::combine::Claim;
 use super::facts::{Fact, Shards};
-use super::format::{ALL, Format, Found, Key, Row, Rule, Said, Table};
+use super::format::{ALL, Format, Found, Key, Meaning, Row, Rule, Said, Table};
 use super::recognise::Section;
 use super::secrets;
 use super::syntax::below;
@@ -48,18 +49,17 @@ pub(super) struct Unsaid {
 }
 
 /// Every key of a section.
-pub(super) fn keys(section: &Section) -> Vec<Explained> {
-    let Some(row) = section.format.row() else { return Vec::new() };
+pub(super) fn keys(section: &Section, meaning: &'static Meaning) -> Vec<Explained> {
     let mut compared = 0;
     let mut explained = Vec::new();
     for entry in &section.document.entries {
-        let (row, path) = within(row, &entry.path);
-        let (value, outcome) = outcome(row, path, &entry.value, &mut compared);
+        let (meaning, path) = within(meaning, &entry.path);
+        let (value, outcome) = outcome(meaning, path, &entry.value, &mut compared);
         explained.push(Explained { line: entry.line, key: secrets::key(&entry.path), value, outcome });
     }
     for (key, line) in &section.expressions {
         // What a program works out matters only where the key does.
-        let outcome = match row.find(key) {
+        let outcome = match meaning.find(key) {
             Some(Found::NoMatter) => Outcome::NoMatter,
             _ => Outcome::NotUnderstood(Why::Expression),
         };
@@ -69,19 +69,17 @@ pub(super) fn keys(section: &Section) -> Vec<Explained> {
 }
 
 /// What is so in every text of the section’s format.
-pub(super) fn always(section: &Section) -> Vec<Claim> {
-    let inner = section.format.row().into_iter().flat_map(|row| row.within.iter());
-    let inner = inner.filter(|(prefix, _)| section.document.entries.iter().any(|entry| is_below(&entry.path, prefix)));
-    let rows = inner.filter_map(|(_, format)| format.row()).chain(section.format.row());
-    rows.flat_map(|row| row.always.iter().flat_map(|said| claims(*said))).collect()
+pub(super) fn always(section: &Section, meaning: &'static Meaning) -> Vec<Claim> {
+    let is_there = |prefix: &str| section.document.entries.iter().any(|entry| is_below(&entry.path, prefix));
+    let inner = meaning.within.iter().filter(|(prefix, _)| is_there(prefix)).map(|(_, inner)| *inner);
+    inner.chain([meaning]).flat_map(|one| one.always.iter().flat_map(|said| claims(*said))).collect()
 }
 
 /// What the program takes for keys that are not there.
-pub(super) fn unsaid(section: &Section) -> Vec<Unsaid> {
-    let Some(row) = section.format.row() else { return Vec::new() };
+pub(super) fn unsaid(section: &Section, meaning: &'static Meaning) -> Vec<Unsaid> {
     let mut seen: Vec<&str> = Vec::new();
     let mut all = Vec::new();
-    let tables = row.tables.iter().filter(|table| !(section.is_call && table.is_of_scripts));
+    let tables = meaning.tables.iter().filter(|table| !(section.is_call && table.is_of_scripts));
     for (table, key) in tables.flat_map(|table| table.keys.iter().map(move |key| (table, key))) {
         let is_seen = key.names.iter().any(|name| seen.contains(name));
         seen.extend(key.names);
@@ -113,26 +111,26 @@ fn is_below(path: &str, prefix: &str) -> bool {
     below(path, prefix).is_some_and(|rest| !rest.is_empty())
 }
 
-/// The format that explains a path, and the path in it.
-fn within<'a>(row: &'static Row, path: &'a str) -> (&'static Row, &'a str) {
-    for (prefix, format) in row.within {
+/// The meaning that has a path, and the path in it.
+fn within<'a>(meaning: &'static Meaning, path: &'a str) -> (&'static Meaning, &'a str) {
+    for (prefix, inner) in meaning.within {
         // What the format itself has of a key goes before what the other one has.
-        if let (Some(rest), Some(inner)) = (below(path, prefix).filter(|rest| !rest.is_empty()), format.row())
-            && row.find(path).is_none()
+        if let Some(rest) = below(path, prefix).filter(|rest| !rest.is_empty())
+            && meaning.find(path).is_none()
         {
             return (inner, rest);
         }
     }
-    (row, path)
+    (meaning, path)
 }
 
-fn outcome(row: &'static Row, path: &str, value: &Value, compared: &mut usize) -> (String, Outcome) {
-    let Some(found) = row.find(path) else {
+fn outcome(meaning: &'static Meaning, path: &str, value: &Value, compared: &mut usize) -> (String, Outcome) {
+    let Some(found) = meaning.find(path) else {
         *compared += 1;
         let like = if *compared > COMPARED || secrets::is_secret(path) {
             Vec::new()
         } else {
-            nearest(path, &mut row.known().map(|key| (key, key)))
+            nearest(path, &mut meaning.known().map(|key| (key, key)))
         };
         return (String::new(), Outcome::NotUnderstood(Why::Key(like)));
     };
@@ -385,7 +383,8 @@ pub(super) fn checked(key: &str, value: &str) -> Option<&'static str> {
 /// Keys in each table, for the documentation and its test: those that mean something, those that do not matter and those
 /// that are not counted.
 pub fn table_sizes() -> Vec<(Format, usize, usize, usize)> {
-    let of = |count: fn(&Table) -> usize| move |row: &Row| row.tables.iter().map(|table| count(table)).sum::<usize>();
+    let tables = |row: &Row| Readers::all().meaning(row.format).map_or(&[][..], |meaning| meaning.tables);
+    let of = |count: fn(&Table) -> usize| move |row: &Row| tables(row).iter().map(|table| count(table)).sum::<usize>();
     let names = of(|table| table.keys.iter().map(|key| key.names.len()).sum());
     let no_matter = of(|table| table.no_matter.split_whitespace().count());
     let not_counted = of(|table| table.not_counted.len());

@@ -58,6 +58,7 @@ use crate::link::{self, Decoded};
 use crate::nearest::offers;
 use combine::{Claim, Claims};
 use explain::{Explained, Outcome};
+use format::Meaning;
 use recognise::{Recognised, Section};
 
 /// A text that somebody gave.
@@ -221,7 +222,15 @@ fn query(inputs: &Inputs, model: &Model) -> String {
 struct Placed {
     text: String,
     section: Section,
+    meaning: &'static Meaning,
     keys: Vec<Explained>,
+}
+
+impl Placed {
+    fn new(text: String, section: Section, meaning: &'static Meaning) -> Self {
+        let keys = explain::keys(&section, meaning);
+        Self { text, section, meaning, keys }
+    }
 }
 
 /// Reads texts that belong together. The order in which they come makes no difference.
@@ -229,43 +238,52 @@ pub fn read(texts: &[Text]) -> Reading {
     Readers::all().read(texts).unwrap_or_else(|_| reading(RecognisedTexts::default()))
 }
 
-/// Names of texts in their order, and what each text is, under its name.
-type RecognisedTexts = (Vec<String>, Vec<(String, Recognised)>);
+/// What texts are.
+#[derive(Default)]
+struct RecognisedTexts {
+    /// The name of each, in their order.
+    names: Vec<String>,
+    /// All that they are, each under its name and with what the formats of its sections mean.
+    parts: Vec<(String, Recognised, Vec<&'static Meaning>)>,
+}
 
 /// Recognises texts, in an order that does not depend on theirs.
 fn recognised(texts: &[Text], readers: Readers) -> Result<RecognisedTexts, Needs> {
     let mut texts: Vec<(String, &[u8])> = texts.iter().map(|text| (secrets::file(text.name), text.bytes)).collect();
     texts.sort();
-    let mut names = Vec::new();
-    let mut all = Vec::new();
+    let mut all = RecognisedTexts::default();
     for (name, bytes) in texts {
         let found = match format::weights::header(bytes).or_else(|| std::str::from_utf8(bytes).ok()) {
             Some(text) => recognise::recognise_all(text, readers)?,
             None => vec![Recognised::Unread(Unread::Binary)],
         };
-        all.extend(found.into_iter().map(|recognised| (name.clone(), recognised)));
-        names.push(name);
+        for recognised in found {
+            let sections = if let Recognised::Sections(sections) = &recognised { sections.as_slice() } else { &[] };
+            let meanings = sections.iter().map(|section| readers.meaning(section.format)).collect::<Result<_, _>>()?;
+            all.parts.push((name.clone(), recognised, meanings));
+        }
+        all.names.push(name);
     }
-    Ok((names, all))
+    Ok(all)
 }
 
 /// Puts together what recognised texts say.
-fn reading((names, recognised): RecognisedTexts) -> Reading {
+fn reading(RecognisedTexts { names, parts }: RecognisedTexts) -> Reading {
     let mut kinds = Vec::new();
     let mut sections = Vec::new();
     let mut model = Model::NotNamed;
     let mut memory: Option<OutOfMemory> = None;
-    for (name, recognised) in recognised {
+    for (name, recognised, meanings) in parts {
         let mut count = 0;
         let kind = match recognised {
             Recognised::Sections(found) => {
                 let mut formats: Vec<Format> = found.iter().map(|section| section.format).collect();
                 formats.sort_unstable();
                 formats.dedup();
-                sections.extend(found.into_iter().map(|section| {
-                    let keys = explain::keys(&section);
-                    count += keys.len();
-                    Placed { text: name.clone(), section, keys }
+                sections.extend(found.into_iter().zip(meanings).map(|(section, meaning)| {
+                    let placed = Placed::new(name.clone(), section, meaning);
+                    count += placed.keys.len();
+                    placed
                 }));
                 Kind::Formats(formats)
             }
@@ -403,16 +421,18 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>, o
     let mut silent = Vec::new();
     for placed in sections {
         // What is so in any case stands for itself: no key says it.
-        let taken: Vec<Claim> =
-            explain::always(&placed.section).into_iter().filter(|claim| claims.is_open(claim)).collect();
+        let taken: Vec<Claim> = explain::always(&placed.section, placed.meaning)
+            .into_iter()
+            .filter(|claim| claims.is_open(claim))
+            .collect();
         for claim in &taken {
             claims.take(claim);
         }
-        let source = placed.section.format.sources().next().unwrap_or_default();
+        let source = placed.meaning.tables.first().map_or("", |table| table.source);
         silent.push((placed.section.format, explain::Unsaid { key: "", value: "", source, claims: Vec::new() }, taken));
     }
     for placed in sections {
-        for unsaid in explain::unsaid(&placed.section) {
+        for unsaid in explain::unsaid(&placed.section, placed.meaning) {
             let taken: Vec<Claim> = unsaid.claims.iter().filter(|claim| claims.is_open(claim)).cloned().collect();
             for claim in &taken {
                 claims.take(claim);
@@ -536,13 +556,11 @@ pub fn config(text: &str) -> Result<config_json::Reading, NoConfig> {
 fn aside_of(text: &str) -> Option<Aside> {
     let Ok(Recognised::Sections(found)) = recognise::recognise(text, Readers::all()) else { return None };
     let format = found.first()?.format;
-    let sections: Vec<Placed> = found
-        .into_iter()
-        .map(|section| {
-            let keys = explain::keys(&section);
-            Placed { text: String::new(), section, keys }
-        })
-        .collect();
+    let placed = |section: Section| {
+        let meaning = Readers::all().meaning(section.format).ok()?;
+        Some(Placed::new(String::new(), section, meaning))
+    };
+    let sections: Vec<Placed> = found.into_iter().filter_map(placed).collect();
     let Together { understood, model, .. } = together(&sections, &[], None, None);
     let model = model.as_deref().map(secrets::model).unwrap_or_default();
     Some(Aside { format, understood, model })

@@ -1,6 +1,6 @@
 //! Readers of one kind of text each, so that a page fetches each of them when such a text comes.
 
-use super::format::weights;
+use super::format::{self, Format, Meaning, weights};
 use super::rewrite::{self, Rewritten};
 use super::syntax::python::Call;
 use super::syntax::{self, Document, SyntaxError};
@@ -25,7 +25,10 @@ pub(super) struct Json {
     pub(super) header: fn(&Value) -> Option<Document>,
 }
 
-/// The readers that are there. Commands and error texts are always read.
+/// What gives the meaning of a format, if it has it.
+type Means = fn(Format) -> Option<&'static Meaning>;
+
+/// The readers that are there. Commands are always told, and error texts are always read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Readers {
     pub(super) python: Option<ReadsCalls>,
@@ -33,6 +36,8 @@ pub struct Readers {
     pub(super) yaml: Option<Reads<Option<Document>, SyntaxError>>,
     pub(super) toml: Option<Reads<Document, SyntaxError>>,
     pub(super) models: Option<Reads<config_json::Reading, ConfigError>>,
+    fine_tuning: Option<Means>,
+    pretraining: Option<Means>,
 }
 
 /// A reader that a text needs and that is not there.
@@ -48,13 +53,25 @@ pub enum Needs {
     Toml,
     /// [`Readers::with_models`].
     Models,
+    /// [`Readers::with_fine_tuning`].
+    FineTuning,
+    /// [`Readers::with_pretraining`].
+    Pretraining,
 }
 
 impl Readers {
     /// All of them.
     pub const fn all() -> Self {
-        let none = Self { python: None, json: None, yaml: None, toml: None, models: None };
-        none.with_python().with_json().with_yaml().with_toml().with_models()
+        let none = Self {
+            python: None,
+            json: None,
+            yaml: None,
+            toml: None,
+            models: None,
+            fine_tuning: None,
+            pretraining: None,
+        };
+        none.with_python().with_json().with_yaml().with_toml().with_models().with_fine_tuning().with_pretraining()
     }
 
     /// These, and the one of programs in Python.
@@ -86,6 +103,39 @@ impl Readers {
     #[must_use]
     pub const fn with_models(self) -> Self {
         Self { models: Some(config_json::read), ..self }
+    }
+
+    /// These, and what the formats of transformers and of what is built on it mean.
+    #[must_use]
+    pub const fn with_fine_tuning(self) -> Self {
+        Self { fine_tuning: Some(format::fine_tuning), ..self }
+    }
+
+    /// These, and what the formats of torchtitan, of Megatron-LM and of what is built on it mean.
+    #[must_use]
+    pub const fn with_pretraining(self) -> Self {
+        Self { pretraining: Some(format::pretraining), ..self }
+    }
+
+    /// What a format means.
+    ///
+    /// # Errors
+    /// [`Needs`] for a format of a part that is not there.
+    pub(super) fn meaning(self, format: Format) -> Result<&'static Meaning, Needs> {
+        let means: Means = match format.row().and_then(|row| row.needs) {
+            None => format::beside_of,
+            Some(needs) => self.means(needs).ok_or(needs)?,
+        };
+        Ok(means(format).unwrap_or(&format::NO_MEANING))
+    }
+
+    /// What gives the meanings of a part, if it is there.
+    const fn means(self, part: Needs) -> Option<Means> {
+        match part {
+            Needs::FineTuning => self.fine_tuning,
+            Needs::Pretraining => self.pretraining,
+            Needs::Python | Needs::Json | Needs::Yaml | Needs::Toml | Needs::Models => None,
+        }
     }
 
     /// Reads texts that belong together, as [`read`](super::read) does.

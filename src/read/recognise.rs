@@ -217,9 +217,7 @@ fn of_json(text: &str, readers: Readers) -> Result<Recognised, Needs> {
 /// What a text in JSON is, of which this is the value.
 fn of_value(text: &str, value: &Value, json: Json, readers: Readers) -> Result<Recognised, Needs> {
     let told = told(&|key: &str| value.get(key).is_some());
-    if OF_A_MODEL.iter().any(|key| value.get(key).is_some())
-        && told.is_none_or(|row| row.tables.iter().all(|table| table.keys.is_empty()))
-    {
+    if OF_A_MODEL.iter().any(|key| value.get(key).is_some()) && told.is_none_or(|row| row.format.is_beside()) {
         let read = readers.models.ok_or(Needs::Models)?;
         return Ok(Recognised::Model(Box::new(read(text))));
     }

@@ -3,7 +3,7 @@
 //! A line is changed only where the result, read again, says what is wanted and nothing else than before. So the tables of
 //! the formats are enough, and a spelling that a reader takes otherwise is never written.
 
-use super::format::{Found, Key, OPTIMIZERS, Rule, Said};
+use super::format::{Found, Key, Meaning, OPTIMIZERS, Rule, Said};
 use super::recognise::{Recognised, Section, recognise_all};
 use super::{Inputs, Needs, Readers, Reading, Text, commands};
 use crate::input::Input;
@@ -105,9 +105,9 @@ fn with<'a>(
     };
     for surely in [true, false] {
         for (at, section) in &sections {
-            let Some(row) = section.format.row() else { continue };
+            let meaning = readers.meaning(section.format)?;
             for entry in &section.document.entries {
-                let Some(Found::Key(found)) = row.find(&entry.path) else { continue };
+                let Some(Found::Key(found)) = meaning.find(&entry.path) else { continue };
                 for spelling in spellings(&found.rule, key, value, surely) {
                     let lines = changed(&texts[*at].1, entry.line, &entry.path, &spelling);
                     if let Some(next) = lines.into_iter().find_map(|text| is_it(*at, text, &found.rule)) {
@@ -119,7 +119,7 @@ fn with<'a>(
         for (at, section) in &sections {
             let text = &texts[*at].1;
             let calls = if section.is_call { commands::ends_of_calls(text, readers)? } else { Vec::new() };
-            for (absent, spelling) in absent(section, key, value, surely) {
+            for (absent, spelling) in absent(section, readers.meaning(section.format)?, (key, value), surely) {
                 let name = absent.names.first().copied().unwrap_or_default();
                 let lines = match calls.as_slice() {
                     [] => added(text, name, &spelling),
@@ -202,12 +202,17 @@ fn spellings(rule: &Rule, key: &str, value: &str, surely: bool) -> Vec<String> {
 }
 
 /// Keys of a section's format that it has not, each with a word that says a value.
-fn absent(section: &Section, key: &str, value: &str, surely: bool) -> Vec<(&'static Key, String)> {
-    let tables = section.format.row().into_iter().flat_map(|row| row.tables.iter());
+fn absent(
+    section: &Section,
+    meaning: &'static Meaning,
+    (key, value): (&str, &str),
+    surely: bool,
+) -> Vec<(&'static Key, String)> {
     let is_there = |key: &Key| key.names.iter().any(|name| section.document.has(name));
     let of =
         |one: &'static Key| spellings(&one.rule, key, value, surely).into_iter().map(move |spelling| (one, spelling));
-    tables.flat_map(|table| table.keys.iter()).filter(|one| !is_there(one)).flat_map(of).collect()
+    let keys = meaning.tables.iter().flat_map(|table| table.keys);
+    keys.filter(|one| !is_there(one)).flat_map(of).collect()
 }
 
 /// The ways in which a word may stand in a text: as it is, as Python writes it, and in quotes.

@@ -3,16 +3,17 @@
 use super::super::facts::{Count, Fact, Half, Shards};
 use super::Rule::{Count as Counts, File, Number, Words};
 use super::Said::{self, NotCounted, Nothing};
-use super::{Format, Row, Table, open, switch};
+use super::{Format, Meaning, Needs, Row, Table, open, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::Accelerate,
     name: "a configuration of accelerate",
     signs: &[&["compute_environment", "distributed_type"], &["distributed_type", "num_processes"]],
-    always: &[],
-    tables: &[&CLUSTER, &FSDP, &DEEPSPEED, &MEGATRON],
-    within: &[],
+    needs: Some(Needs::FineTuning),
 };
+
+pub(super) static MEANING: Meaning =
+    Meaning { always: &[], tables: &[&CLUSTER, &FSDP, &DEEPSPEED, &MEGATRON], within: &[] };
 
 static CLUSTER: Table = Table {
     source: "accelerate 1.15.0, commands/config/config_args.py, ClusterConfig, and commands/launch.py",

@@ -5,7 +5,7 @@ use super::super::facts::{AdapterRule, Count, Fact, Half};
 use super::Rule::{Above, Count as Counts, File, Model, Number, Optimizer, OptimizerArguments, Share, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
 use super::transformers::ATTENTION;
-use super::{Format, Row, Table, accelerate, key, open, peft, python, switch};
+use super::{Format, Meaning, Needs, Row, Table, accelerate, key, open, peft, python, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::Axolotl,
@@ -16,6 +16,10 @@ pub(super) static ROW: Row = Row {
         &["base_model", "datasets"],
         &["base_model", "val_set_size"],
     ],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static MEANING: Meaning = Meaning {
     always: &[
         Said::Fact(Fact::LoadsAsItComputes(true)),
         Said::Fact(Fact::FsdpKeepsType(true)),
@@ -24,7 +28,7 @@ pub(super) static ROW: Row = Row {
         Link("segments=expandable"),
     ],
     tables: &[&CONFIG, &accelerate::FSDP],
-    within: &[("deepspeed", Format::DeepSpeed)],
+    within: &[("deepspeed", &super::deepspeed::MEANING)],
 };
 
 const FLASH: &[(&str, Said)] = &[("true", Link("attn=flash")), ("false", Nothing)];

@@ -1,11 +1,16 @@
 //! Files that stand beside a `config.json` and say nothing of how a model is trained.
 
-use super::{Format, Row, Table};
+use super::{Format, Meaning, Row, Table};
 
-static NOTHING: &[&Table] = &[&Table { source: "", is_of_scripts: false, keys: &[], no_matter: "*", not_counted: &[] }];
+/// What every key of them means.
+pub(super) static MEANING: Meaning = Meaning {
+    always: &[],
+    tables: &[&Table { source: "", is_of_scripts: false, keys: &[], no_matter: "*", not_counted: &[] }],
+    within: &[],
+};
 
 const fn row(format: Format, name: &'static str, signs: &'static [&'static [&'static str]]) -> Row {
-    Row { format, name, signs, always: &[], tables: NOTHING, within: &[] }
+    Row { format, name, signs, needs: None }
 }
 
 pub(super) static TOKENIZER: Row = row(

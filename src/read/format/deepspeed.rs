@@ -3,7 +3,7 @@
 use super::super::facts::{Count, Fact, Shards};
 use super::Rule::{Count as Counts, Millions, Number, Usual, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
-use super::{Format, Row, Table, key, open, switch};
+use super::{Format, Meaning, Needs, Row, Table, key, open, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::DeepSpeed,
@@ -14,10 +14,11 @@ pub(super) static ROW: Row = Row {
         &["train_batch_size"],
         &["zero_allow_untested_optimizer"],
     ],
-    always: &[Said::Fact(Fact::Shards(Shards::DeepSpeed))],
-    tables: &[&CONFIG],
-    within: &[],
+    needs: Some(Needs::FineTuning),
 };
+
+pub(super) static MEANING: Meaning =
+    Meaning { always: &[Said::Fact(Fact::Shards(Shards::DeepSpeed))], tables: &[&CONFIG], within: &[] };
 
 pub(super) const STAGES: &[(&str, Said)] = &[
     ("0", Said::Fact(Fact::Stage(0))),

@@ -3,12 +3,12 @@
 use super::super::facts::Count;
 use super::Rule::{Count as Counts, File, Words};
 use super::Said::Link;
-use super::{Format, Row, Table, key, open};
+use super::{Format, Meaning, Row, Table, key, open};
 
-pub(super) static TORCHRUN: Row = Row {
-    format: Format::Torchrun,
-    name: "options of torchrun",
-    signs: &[],
+pub(super) static TORCHRUN: Row =
+    Row { format: Format::Torchrun, name: "options of torchrun", signs: &[], needs: None };
+
+pub(super) static TORCHRUN_MEANING: Meaning = Meaning {
     always: &[],
     tables: &[&Table {
         source: "torch 2.9, distributed/run.py, get_args_parser",
@@ -24,10 +24,10 @@ pub(super) static TORCHRUN: Row = Row {
     within: &[],
 };
 
-pub(super) static DEEPSPEED: Row = Row {
-    format: Format::DeepSpeedLauncher,
-    name: "options of DeepSpeed’s launcher",
-    signs: &[],
+pub(super) static DEEPSPEED: Row =
+    Row { format: Format::DeepSpeedLauncher, name: "options of DeepSpeed’s launcher", signs: &[], needs: None };
+
+pub(super) static DEEPSPEED_MEANING: Meaning = Meaning {
     always: &[],
     tables: &[&Table {
         source: "deepspeed 0.19.8, launcher/runner.py, parse_args",
@@ -41,10 +41,10 @@ pub(super) static DEEPSPEED: Row = Row {
     within: &[],
 };
 
-pub(super) static ENVIRONMENT: Row = Row {
-    format: Format::Environment,
-    name: "variables that programs read",
-    signs: &[],
+pub(super) static ENVIRONMENT: Row =
+    Row { format: Format::Environment, name: "variables that programs read", signs: &[], needs: None };
+
+pub(in super::super) static ENVIRONMENT_MEANING: Meaning = Meaning {
     always: &[],
     tables: &[&Table {
         source: "torch 2.9, c10/core/AllocatorConfig.h, and the programs that read the others: ms-swift 4.6.0, llamafactory 0.9.5",

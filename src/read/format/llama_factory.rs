@@ -5,7 +5,7 @@ use super::super::facts::{AdapterRule, Fact, Loaded, OwnOptimizer};
 use super::Rule::{File, Model, Number, Optimizer, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
 use super::transformers::TRAINER;
-use super::{Format, Row, Table, accelerate, key, open, peft, switch};
+use super::{Format, Meaning, Needs, Row, Table, accelerate, key, open, peft, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::LlamaFactory,
@@ -17,13 +17,17 @@ pub(super) static ROW: Row = Row {
         &["dataset_dir", "template"],
         &["lora_target", "template"],
     ],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static MEANING: Meaning = Meaning {
     always: &[
         Said::Fact(Fact::Loaded(Loaded::Half)),
         Said::Fact(Fact::CastsTrained(true)),
         Said::Fact(Fact::AdapterRule(AdapterRule::Peft)),
     ],
     tables: &[&ARGUMENTS, &TRAINER, &accelerate::FSDP],
-    within: &[("deepspeed", Format::DeepSpeed)],
+    within: &[("deepspeed", &super::deepspeed::MEANING)],
 };
 
 static ARGUMENTS: Table = Table {

@@ -3,7 +3,7 @@
 use super::super::facts::{Count, Fact, Fp8Scaling, Granularity};
 use super::Rule::{Above, Count as Counts, Number, Usual, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
-use super::{Format, Row, Rule, Table, key, open, switch};
+use super::{Format, Meaning, Needs, Row, Rule, Table, key, open, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::Megatron,
@@ -14,6 +14,10 @@ pub(super) static ROW: Row = Row {
         &["use_mcore_models"],
         &["transformer_impl"],
     ],
+    needs: Some(Needs::Pretraining),
+};
+
+pub(super) static MEANING: Meaning = Meaning {
     always: &[Link("engine=megatron&step=fused"), Said::Fact(Fact::Megatron(true))],
     tables: &[&FLAGS, &SHARED],
     within: &[],

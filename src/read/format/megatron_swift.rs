@@ -5,7 +5,7 @@ use super::super::facts::{AdapterRule, Count, Fact, Granularity, Half};
 use super::Rule::{Count as Counts, Model, Number, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
 use super::megatron::{ATTENTION, FP8_RECIPES, LOSS_FUSION, SHARED};
-use super::{Format, Row, Table, key, open, peft, switch};
+use super::{Format, Meaning, Needs, Row, Table, key, open, peft, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::MegatronSwift,
@@ -17,6 +17,10 @@ pub(super) static ROW: Row = Row {
         &["micro_batch_size", "mcore_model"],
         &["micro_batch_size", "model", "dataset"],
     ],
+    needs: Some(Needs::Pretraining),
+};
+
+pub(super) static MEANING: Meaning = Meaning {
     // With `packing` rows are full; without it the worst micro-batch is counted, in which all sequences are as long. Each expert
     // has adapters of its own (swift/megatron/tuners/lora.py). Weights are loaded in the type of the checkpoint, bf16 for nearly
     // every model, and adapters are made in it.

@@ -9,7 +9,7 @@ mod accelerate;
 mod axolotl;
 mod beside;
 mod deepspeed;
-mod launchers;
+pub(super) mod launchers;
 mod llama_factory;
 mod megatron;
 mod megatron_swift;
@@ -25,6 +25,7 @@ mod trl;
 mod verl;
 pub(in crate::read) mod weights;
 
+use super::Needs;
 use super::facts::{Count, Fact};
 pub(in crate::read) use transformers::OPTIMIZERS;
 
@@ -100,19 +101,26 @@ pub enum Format {
     Generation,
 }
 
-/// How a text of a format is read.
+/// How a text of a format is told from others.
 pub(super) struct Row {
     pub(super) format: Format,
     /// What such a text is: “a configuration of DeepSpeed”.
     pub(super) name: &'static str,
     /// One of these groups of keys, all of a group, tells it from every other text. None for what a name tells.
     pub(super) signs: &'static [&'static [&'static str]],
+    /// The part of the program that has its [`Meaning`]; none for the few that are always there.
+    pub(super) needs: Option<Needs>,
+}
+
+/// What a text of a format means. Its tables are most of what reading takes to transfer, so that nothing but the functions
+/// at the end of this file may name one.
+pub(super) struct Meaning {
     /// What is so in every text of the format.
     pub(super) always: &'static [Said],
     /// What its keys mean. A key is looked up in the first table that has it, as in a class and its bases.
     pub(super) tables: &'static [&'static Table],
     /// Keys whose object is a text of another format: `deepspeed` of the Trainer.
-    pub(super) within: &'static [(&'static str, Format)],
+    pub(super) within: &'static [(&'static str, &'static Self)],
 }
 
 /// Keys of one class of a program.
@@ -260,7 +268,7 @@ pub(super) static ALL: &[&Row] = &[
 ];
 
 impl Format {
-    /// How it is read; `None` for none that exists, which a test excludes.
+    /// How it is told; `None` for none that exists, which a test excludes.
     pub(super) fn row(self) -> Option<&'static Row> {
         ALL.iter().copied().find(|row| row.format == self)
     }
@@ -270,9 +278,9 @@ impl Format {
         self.row().map_or("", |row| row.name)
     }
 
-    /// Where the meaning of its keys was read: a line for each class.
-    pub fn sources(self) -> impl Iterator<Item = &'static str> {
-        self.row().into_iter().flat_map(|row| row.tables.iter().map(|table| table.source))
+    /// Whether it says nothing of how a model is trained.
+    pub(super) const fn is_beside(self) -> bool {
+        matches!(self, Self::Tokenizer | Self::Processor | Self::Diffusion | Self::Generation)
     }
 }
 
@@ -286,7 +294,7 @@ pub(super) enum Found {
     NotCounted(&'static str),
 }
 
-impl Row {
+impl Meaning {
     /// What it has of a key, and of which table that is.
     pub(super) fn find(&self, path: &str) -> Option<Found> {
         let is = |pattern: &str| match pattern.strip_suffix('*') {
@@ -316,4 +324,57 @@ impl Row {
 /// Whether a value says yes, for keys that only switch something on or off.
 const fn switch(on: Said, off: Said) -> [(&'static str, Said); 2] {
     [("true", on), ("false", off)]
+}
+
+/// The meaning of a format that has none, which a test excludes.
+pub(super) static NO_MEANING: Meaning = Meaning { always: &[], tables: &[], within: &[] };
+
+/// The meaning of a format that a model, its weights or a launcher has. There are so few of them that they are always there.
+pub(super) const fn beside_of(format: Format) -> Option<&'static Meaning> {
+    Some(match format {
+        Format::Torchrun => &launchers::TORCHRUN_MEANING,
+        Format::DeepSpeedLauncher => &launchers::DEEPSPEED_MEANING,
+        Format::Environment => &launchers::ENVIRONMENT_MEANING,
+        Format::WeightIndex | Format::WeightHeader => &weights::MEANING,
+        Format::Tokenizer | Format::Processor | Format::Diffusion | Format::Generation => &beside::MEANING,
+        _ => return None,
+    })
+}
+
+/// The meaning of a format of transformers, of what is built on it, or of what it takes beside.
+pub(super) const fn fine_tuning(format: Format) -> Option<&'static Meaning> {
+    Some(match format {
+        Format::Axolotl => &axolotl::MEANING,
+        Format::LlamaFactory => &llama_factory::MEANING,
+        Format::MsSwift => &ms_swift::MEANING,
+        Format::Torchtune => &torchtune::MEANING,
+        Format::Verl => &verl::MEANING,
+        Format::OpenRlhf => &openrlhf::MEANING,
+        Format::TrlSft => &trl::SFT_MEANING,
+        Format::TrlDpo => &trl::DPO_MEANING,
+        Format::TrlGrpo => &trl::GRPO_MEANING,
+        Format::TrlReward => &trl::REWARD_MEANING,
+        Format::Transformers => &transformers::MEANING,
+        Format::DeepSpeed => &deepspeed::MEANING,
+        Format::Accelerate => &accelerate::MEANING,
+        Format::Peft => &peft::ADAPTER_MEANING,
+        Format::BitsAndBytes => &python::BITS_AND_BYTES_MEANING,
+        Format::FromPretrained => &python::FROM_PRETRAINED_MEANING,
+        Format::UnslothModel => &python::UNSLOTH_MODEL_MEANING,
+        Format::UnslothAdapters => &python::UNSLOTH_ADAPTERS_MEANING,
+        Format::KbitTraining => &python::KBIT_TRAINING_MEANING,
+        _ => return None,
+    })
+}
+
+/// The meaning of a format of torchtitan, of Megatron-LM, or of what is built on it.
+pub(super) const fn pretraining(format: Format) -> Option<&'static Meaning> {
+    Some(match format {
+        Format::Torchtitan => &torchtitan::MEANING,
+        Format::Megatron => &megatron::MEANING,
+        Format::MegatronSwift => &megatron_swift::MEANING,
+        Format::MegatronBridge => &nemo::BRIDGE_MEANING,
+        Format::Nemo => &nemo::NEMO_MEANING,
+        _ => return None,
+    })
 }

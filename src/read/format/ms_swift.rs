@@ -4,7 +4,7 @@ use super::super::facts::{AdapterRule, Count, Fact, Loaded};
 use super::Rule::{Count as Counts, File, Model, Number, Share, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
 use super::transformers::{FLAG_BF16, RECOMPUTES, TRAINER};
-use super::{Format, Row, Table, accelerate, key, open, peft, python, switch};
+use super::{Format, Meaning, Needs, Row, Table, accelerate, key, open, peft, python, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::MsSwift,
@@ -17,9 +17,13 @@ pub(super) static ROW: Row = Row {
         &["model", "dataset", "torch_dtype"],
         &["split_dataset_ratio"],
     ],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static MEANING: Meaning = Meaning {
     always: &[Said::Fact(Fact::AdapterRule(AdapterRule::Peft)), Said::Fact(Fact::Loaded(Loaded::Half))],
     tables: &[&ARGUMENTS, &TRAINER, &accelerate::FSDP],
-    within: &[("deepspeed", Format::DeepSpeed)],
+    within: &[("deepspeed", &super::deepspeed::MEANING)],
 };
 
 static ARGUMENTS: Table = Table {

@@ -5,7 +5,7 @@ use super::super::facts::{Count, Fact, Half};
 use super::Rule::{Above, Count as Counts, Model, Number, Rank, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
 use super::megatron::{FP8_FORMATS, GRANULARITY, LOSS_FUSION, METHOD};
-use super::{Format, Row, Table, key, open, switch};
+use super::{Format, Meaning, Needs, Row, Table, key, open, switch};
 
 pub(super) static BRIDGE: Row = Row {
     format: Format::MegatronBridge,
@@ -16,6 +16,10 @@ pub(super) static BRIDGE: Row = Row {
         &["train.train_iters"],
         &["model.tensor_model_parallel_size", "ddp"],
     ],
+    needs: Some(Needs::Pretraining),
+};
+
+pub(super) static BRIDGE_MEANING: Meaning = Meaning {
     // A recipe’s distributed optimizer is always on (`distributed_fused_adam_with_cosine_annealing` in
     // recipes/utils/optimizer_utils.py), and its attention is that of Transformer Engine.
     always: &[
@@ -25,11 +29,11 @@ pub(super) static BRIDGE: Row = Row {
     ],
     tables: &[&CONTAINER],
     within: &[
-        ("model", Format::Megatron),
-        ("train", Format::Megatron),
-        ("ddp", Format::Megatron),
-        ("optimizer", Format::Megatron),
-        ("mixed_precision", Format::Megatron),
+        ("model", &super::megatron::MEANING),
+        ("train", &super::megatron::MEANING),
+        ("ddp", &super::megatron::MEANING),
+        ("optimizer", &super::megatron::MEANING),
+        ("mixed_precision", &super::megatron::MEANING),
     ],
 };
 
@@ -115,9 +119,13 @@ pub(super) static NEMO: Row = Row {
         &["model.encoder_seq_length"],
         &["model.peft.peft_scheme"],
     ],
+    needs: Some(Needs::Pretraining),
+};
+
+pub(super) static NEMO_MEANING: Meaning = Meaning {
     always: &[Link("engine=megatron&step=fused&kernels=fused"), Said::Fact(Fact::Megatron(true))],
     tables: &[&CONFIG],
-    within: &[("model", Format::Megatron)],
+    within: &[("model", &super::megatron::MEANING)],
 };
 
 static CONFIG: Table = Table {

@@ -3,7 +3,7 @@
 use super::super::facts::{Count, Fact, Half, Shards};
 use super::Rule::{Count as Counts, Model, Number, Rank, Share, Targets, Words};
 use super::Said::{self, Link, Nothing};
-use super::{Format, Row, Table, key, open, peft, python, switch};
+use super::{Format, Meaning, Needs, Row, Table, key, open, peft, python, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::OpenRlhf,
@@ -14,10 +14,11 @@ pub(super) static ROW: Row = Row {
         &["train.micro_batch_size", "ds"],
         &["actor_num_gpus_per_node"],
     ],
-    always: &[Said::Fact(Fact::Shards(Shards::DeepSpeed))],
-    tables: &[&FLAGS],
-    within: &[],
+    needs: Some(Needs::FineTuning),
 };
+
+pub(super) static MEANING: Meaning =
+    Meaning { always: &[Said::Fact(Fact::Shards(Shards::DeepSpeed))], tables: &[&FLAGS], within: &[] };
 
 static FLAGS: Table = Table {
     source: "openrlhf 0.11.2, cli/train_sft.py and cli/train_ppo_ray.py",

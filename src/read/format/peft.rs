@@ -3,13 +3,17 @@
 use super::super::facts::{AdapterRule, Fact};
 use super::Rule::{self, Above, Model, Number, Targets, Words};
 use super::Said::{self, Link};
-use super::{Format, Row, Table, key, open};
+use super::{Format, Meaning, Needs, Row, Table, key, open};
 
 /// `LoraConfig(…)` has no `peft_type`, and a class tells it.
 pub(super) static ADAPTER: Row = Row {
     format: Format::Peft,
     name: "a configuration of peft’s adapters",
     signs: &[&["peft_type"]],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static ADAPTER_MEANING: Meaning = Meaning {
     always: &[Said::Fact(Fact::AdapterRule(AdapterRule::Peft)), Said::Fact(Fact::Adapters(true))],
     tables: &[&LORA],
     within: &[],

@@ -3,7 +3,7 @@
 use super::super::facts::{AdapterRule, Base, Fact, Loaded};
 use super::Rule::{Model, Number, Targets, Words};
 use super::Said::{self, NotCounted, Nothing};
-use super::{Format, Row, Table, key, open};
+use super::{Format, Meaning, Needs, Row, Table, key, open};
 
 pub(super) const LOADED: &[(&str, Said)] = &[
     ("float32", Said::Fact(Fact::Loaded(Loaded::Full))),
@@ -25,6 +25,10 @@ pub(super) static BITS_AND_BYTES: Row = Row {
     format: Format::BitsAndBytes,
     name: "BitsAndBytesConfig of transformers",
     signs: &[],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static BITS_AND_BYTES_MEANING: Meaning = Meaning {
     always: &[],
     tables: &[&Table {
         source: "transformers 5.24.0, utils/quantization_config.py, BitsAndBytesConfig",
@@ -54,6 +58,10 @@ pub(super) static FROM_PRETRAINED: Row = Row {
     format: Format::FromPretrained,
     name: "from_pretrained of transformers",
     signs: &[],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static FROM_PRETRAINED_MEANING: Meaning = Meaning {
     always: &[],
     tables: &[&Table {
         source: "transformers 5.24.0, modeling_utils.py, PreTrainedModel.from_pretrained",
@@ -75,6 +83,10 @@ pub(super) static UNSLOTH_MODEL: Row = Row {
     format: Format::UnslothModel,
     name: "FastLanguageModel.from_pretrained of Unsloth",
     signs: &[],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static UNSLOTH_MODEL_MEANING: Meaning = Meaning {
     // unsloth/kernels: its norms and its cross-entropy are kernels of their own.
     always: &[Said::Fact(Fact::LigerNorms(true)), Said::Fact(Fact::UnslothLoss)],
     tables: &[&Table {
@@ -104,6 +116,10 @@ pub(super) static UNSLOTH_ADAPTERS: Row = Row {
     format: Format::UnslothAdapters,
     name: "FastLanguageModel.get_peft_model of Unsloth",
     signs: &[],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static UNSLOTH_ADAPTERS_MEANING: Meaning = Meaning {
     always: &[Said::Fact(Fact::Adapters(true)), Said::Fact(Fact::AdapterRule(AdapterRule::Peft))],
     tables: &[&Table {
         source: "unsloth 2026.8, models/llama.py, FastLlamaModel.get_peft_model",
@@ -125,6 +141,10 @@ pub(super) static KBIT_TRAINING: Row = Row {
     format: Format::KbitTraining,
     name: "prepare_model_for_kbit_training of peft",
     signs: &[],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static KBIT_TRAINING_MEANING: Meaning = Meaning {
     always: &[Said::Link("unquantized=32")],
     tables: &[&Table {
         source: "peft 0.21.2, utils/other.py, prepare_model_for_kbit_training",

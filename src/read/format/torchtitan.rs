@@ -3,7 +3,7 @@
 use super::super::facts::{Count, Fact, Loaded, Selects};
 use super::Rule::{Count as Counts, Model, Number, Usual, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
-use super::{Format, Row, Table, key, open, switch};
+use super::{Format, Meaning, Needs, Row, Table, key, open, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::Torchtitan,
@@ -14,10 +14,11 @@ pub(super) static ROW: Row = Row {
         &["model.flavor"],
         &["training.seq_len", "parallelism"],
     ],
-    always: &[Link("engine=torchtitan&attn=flash&dropout=off")],
-    tables: &[&CONFIG],
-    within: &[],
+    needs: Some(Needs::Pretraining),
 };
+
+pub(super) static MEANING: Meaning =
+    Meaning { always: &[Link("engine=torchtitan&attn=flash&dropout=off")], tables: &[&CONFIG], within: &[] };
 
 static CONFIG: Table = Table {
     source: "torchtitan 0.2.2, config/job_config.py, JobConfig; of 0.3.0, config/configs.py, the names that it kept",

@@ -4,12 +4,16 @@
 use super::super::facts::{AdapterRule, Fact};
 use super::Rule::{Component, Number, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
-use super::{Format, Row, Table, key, open, peft, switch};
+use super::{Format, Meaning, Needs, Row, Table, key, open, peft, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::Torchtune,
     name: "a configuration of torchtune",
     signs: &[&["model._component_", "optimizer._component_"], &["policy_model._component_", "optimizer._component_"]],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static MEANING: Meaning = Meaning {
     always: &[
         Said::Fact(Fact::AdapterRule(AdapterRule::Half)),
         Said::Fact(Fact::DividesAll(true)),

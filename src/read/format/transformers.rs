@@ -3,7 +3,7 @@
 use super::super::facts::{Count, Fact, Half, Shards};
 use super::Rule::{Count as Counts, File, Number, Optimizer, OptimizerArguments, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
-use super::{Format, Row, Table, key, open};
+use super::{Format, Meaning, Needs, Row, Table, key, open};
 
 pub(super) static ROW: Row = Row {
     format: Format::Transformers,
@@ -15,9 +15,13 @@ pub(super) static ROW: Row = Row {
         &["output_dir", "learning_rate"],
         &["gradient_checkpointing", "learning_rate"],
     ],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static MEANING: Meaning = Meaning {
     always: &[],
     tables: &[&TRAINER, &super::accelerate::FSDP, &SCRIPTS],
-    within: &[("deepspeed", Format::DeepSpeed)],
+    within: &[("deepspeed", &super::deepspeed::MEANING)],
 };
 
 /// Optimizers by their names in transformers: all of `OptimizerNames` in training_args.py of 5.24.0 but those that other

@@ -4,7 +4,7 @@ use super::super::facts::{AdapterRule, Count, Fact};
 use super::Rule::{Count as Counts, Model, Number, Share, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
 use super::transformers::{ATTENTION, FLAG_BF16, RECOMPUTES, SCRIPTS, TRAINER};
-use super::{Format, Row, Table, accelerate, key, open, peft, python, switch};
+use super::{Format, Meaning, Needs, Row, Table, accelerate, key, open, peft, python, switch};
 
 const ADAPTERS: Said = Said::Fact(Fact::AdapterRule(AdapterRule::Trl));
 /// `add_fused_lm_head` in trainer/dpo_trainer.py and grpo_trainer.py, trl 1.16.0.
@@ -24,9 +24,13 @@ pub(super) static SFT: Row = Row {
         &["packing_strategy"],
         &["dataset_text_field"],
     ],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static SFT_MEANING: Meaning = Meaning {
     always: &[ADAPTERS],
     tables: &[&SFT_CONFIG, &BASE, &MODEL_CONFIG, &TRAINER, &accelerate::FSDP, &SCRIPTS],
-    within: &[("deepspeed", Format::DeepSpeed)],
+    within: &[("deepspeed", &super::deepspeed::MEANING)],
 };
 pub(super) static DPO: Row = Row {
     format: Format::TrlDpo,
@@ -36,9 +40,13 @@ pub(super) static DPO: Row = Row {
         &["beta", "per_device_train_batch_size"],
         &["max_prompt_length", "per_device_train_batch_size"],
     ],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static DPO_MEANING: Meaning = Meaning {
     always: &[ADAPTERS, Link("task=dpo"), Said::Fact(Fact::Reference(true)), TILES],
     tables: &[&DPO_CONFIG, &BASE, &MODEL_CONFIG, &TRAINER, &accelerate::FSDP, &SCRIPTS],
-    within: &[("deepspeed", Format::DeepSpeed)],
+    within: &[("deepspeed", &super::deepspeed::MEANING)],
 };
 pub(super) static GRPO: Row = Row {
     format: Format::TrlGrpo,
@@ -48,17 +56,25 @@ pub(super) static GRPO: Row = Row {
         &["max_completion_length", "output_dir"],
         &["num_generations", "per_device_train_batch_size"],
     ],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static GRPO_MEANING: Meaning = Meaning {
     always: &[ADAPTERS, Link("task=grpo&lengths=equal"), TILES],
     tables: &[&GRPO_CONFIG, &BASE, &MODEL_CONFIG, &TRAINER, &accelerate::FSDP, &SCRIPTS],
-    within: &[("deepspeed", Format::DeepSpeed)],
+    within: &[("deepspeed", &super::deepspeed::MEANING)],
 };
 pub(super) static REWARD: Row = Row {
     format: Format::TrlReward,
     name: "arguments of trl for a reward model (RewardConfig)",
     signs: &[],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static REWARD_MEANING: Meaning = Meaning {
     always: &[ADAPTERS, Link("task=reward")],
     tables: &[&REWARD_CONFIG, &BASE, &MODEL_CONFIG, &TRAINER, &accelerate::FSDP, &SCRIPTS],
-    within: &[("deepspeed", Format::DeepSpeed)],
+    within: &[("deepspeed", &super::deepspeed::MEANING)],
 };
 
 static SFT_CONFIG: Table = Table {

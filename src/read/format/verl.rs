@@ -3,12 +3,16 @@
 use super::super::facts::{Count, Fact, Half, Loaded, Shards};
 use super::Rule::{Count as Counts, Model, Number, Rank, Share, Targets, Words};
 use super::Said::{self, Link, Nothing};
-use super::{Format, Row, Table, key, open, switch};
+use super::{Format, Meaning, Needs, Row, Table, key, open, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::Verl,
     name: "overrides of verl",
     signs: &[&["actor_rollout_ref"], &["algorithm.adv_estimator"]],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static MEANING: Meaning = Meaning {
     always: &[Said::Fact(Fact::Half(Half::Bf16)), Link("attn=flash&dropout=off&lengths=equal&optimizer=adamw")],
     tables: &[&CONFIG],
     within: &[],

@@ -6,7 +6,7 @@ use super::super::facts::{Base, Count, Fact};
 use super::super::syntax::Document;
 use super::Rule::{Count as Counts, Only, Rank, Words};
 use super::Said::{self, Link, Nothing};
-use super::{Format, Row, Table, open};
+use super::{Format, Meaning, Row, Table, open};
 use crate::json::Value;
 use crate::number;
 
@@ -44,18 +44,16 @@ pub(super) static INDEX: Row = Row {
     format: Format::WeightIndex,
     name: "the index of a model’s weights (safetensors)",
     signs: &[&["weight_map"]],
-    always: &[],
-    tables: &[&TABLE],
-    within: &[],
+    needs: None,
 };
+
+pub(super) static MEANING: Meaning = Meaning { always: &[], tables: &[&TABLE], within: &[] };
 
 pub(super) static HEADER: Row = Row {
     format: Format::WeightHeader,
     name: "the header of a file of weights (safetensors)",
     signs: &[],
-    always: &[],
-    tables: &[&TABLE],
-    within: &[],
+    needs: None,
 };
 
 /// What an index says, in few entries.

@@ -64,6 +64,8 @@ async fn reading(texts: &[Text<'_>]) -> Result<Reading, SplitLoaderError> {
             Err(Needs::Yaml) => yaml(readers).await?,
             Err(Needs::Toml) => toml(readers).await?,
             Err(Needs::Models) => models(readers).await?,
+            Err(Needs::FineTuning) => fine_tuning(readers).await?,
+            Err(Needs::Pretraining) => pretraining(readers).await?,
         };
         READERS.set(more);
     }
@@ -92,6 +94,16 @@ fn toml(readers: Readers) -> Result<Readers, SplitLoaderError> {
 #[wasm_split(models, wasm_split_path = leptos::wasm_split, fallible)]
 fn models(readers: Readers) -> Result<Readers, SplitLoaderError> {
     Ok(readers.with_models())
+}
+
+#[wasm_split(fine_tuning, wasm_split_path = leptos::wasm_split, fallible)]
+fn fine_tuning(readers: Readers) -> Result<Readers, SplitLoaderError> {
+    Ok(readers.with_fine_tuning())
+}
+
+#[wasm_split(pretraining, wasm_split_path = leptos::wasm_split, fallible)]
+fn pretraining(readers: Readers) -> Result<Readers, SplitLoaderError> {
+    Ok(readers.with_pretraining())
 }
 
 /// Gives texts back that were read, with these values of inputs, as a view. Whatever reads them was fetched then.
