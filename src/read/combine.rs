@@ -49,6 +49,8 @@ impl Claim {
             ("loss", Fact::Liger(on)) => value != "tiled" && *on != (value == "plain"),
             ("loss", Fact::FusedLoss) => value == "fused",
             ("lengths", Fact::Packed(on) | Fact::Flattened(on)) => *on,
+            ("step", Fact::Foreach(on)) => *on == (value == "foreach"),
+            ("zero", Fact::ReshardsExperts(on)) => *on == (value == "3"),
             _ => true,
         }
     }
@@ -57,6 +59,9 @@ impl Claim {
 /// Says why weights in files are not counted: they are not those of the model.
 pub(super) const OTHER_WEIGHTS: &str =
     "the files have other weights than those that are counted of the model, or no model is named that has them";
+
+/// Says why a division of experts is not counted.
+const EXPERTS: &str = "experts are divided among other tensor-parallel GPUs than attention";
 
 /// How the weights in the files of a model stand to those that are counted of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,6 +122,7 @@ impl Claims {
                 inputs.0.push((*key, value.clone()));
             }
         }
+        inputs.0.retain(|(key, value)| self.uncounted(&Claim::Link(key, value.clone())).is_none());
         self.torchtitan(&mut inputs);
         self.megatron(&mut inputs);
         self.chunks(layers, &mut inputs);
@@ -153,15 +159,29 @@ impl Claims {
         })
     }
 
+    /// Why what a key says is not counted beside what others say.
+    pub(super) fn uncounted(&self, claim: &Claim) -> Option<&'static str> {
+        let divides = |size: &str| size != "1";
+        let is_apart = self.is(Fact::ExpertsWhole(true)) && self.link("tp").is_some_and(divides);
+        (is_apart && matches!(claim, Claim::Link("ep", size) if divides(size))).then_some(EXPERTS)
+    }
+
     fn gpus(&self) -> Option<f64> {
-        if let (Some(replicas), Some(shards)) = (self.count(Count::Replicas), self.count(Count::Shards))
-            && self.count(Count::PerMachine).is_none()
-        {
+        if let (Some(shards), None) = (self.count(Count::Shards), self.count(Count::PerMachine)) {
+            let replicas = self.count(Count::Replicas).unwrap_or(1.0);
             let group =
                 ["tp", "pp", "cp"].map(|key| self.link(key).and_then(|text| number::parse(text).ok()).unwrap_or(1.0));
             return Some(replicas * shards * group.iter().product::<f64>());
         }
-        let by_machine = self.count(Count::PerMachine).map(|each| each * self.count(Count::Machines).unwrap_or(1.0));
+        let by_machine = self.count(Count::PerMachine).map(|each| {
+            let machines = self.count(Count::Machines).unwrap_or(1.0);
+            let away = |count| self.count(count).unwrap_or_default();
+            // A part of a single machine generates, or whole machines of several do.
+            match machines > 1.0 {
+                true => each * (machines - away(Count::MachinesAway)).max(1.0),
+                false => (each - away(Count::GpusAway)).max(1.0),
+            }
+        });
         by_machine.or_else(|| self.count(Count::Processes)).or_else(|| self.count(Count::Visible))
     }
 
@@ -188,13 +208,18 @@ impl Claims {
         self.0.contains(&Claim::Fact(asked))
     }
 
-    /// What torchtitan’s settings say together.
+    /// What settings of torchtitan and of NeMo AutoModel say together.
     fn torchtitan(&self, to: &mut Inputs) {
         let Some(local) = self.count(Count::LocalBatch) else { return };
         // Nobody says over how many GPUs it is divided: over all that there are.
-        let is_divided = self.count(Count::Shards).is_none_or(|shards| shards > 1.0);
-        let staged = to.get("pp").is_some_and(|stages| stages != "1");
-        let reshards = self.fact(|fact| if let Fact::Reshards(on) = fact { Some(on) } else { None });
+        let is_divided =
+            self.count(Count::Shards).is_none_or(|shards| shards > 1.0) && self.shards() != Some(Shards::Nothing);
+        let has_several = |key: &str, to: &Inputs| to.get(key).is_some_and(|number| number != "1");
+        let (staged, tensor) = (has_several("pp", to), has_several("tp", to));
+        let experts = self.fact(|fact| if let Fact::ReshardsExperts(on) = fact { Some(on) } else { None });
+        let reshards = experts
+            .filter(|_| has_several("ep", to))
+            .or_else(|| self.fact(|fact| if let Fact::Reshards(on) = fact { Some(on) } else { None }));
         to.say(
             "zero",
             if !is_divided {
@@ -205,12 +230,15 @@ impl Claims {
                 "2"
             },
         );
-        let casts = self.is(Fact::TitanCasts(true));
+        let casts = self.is(Fact::FsdpCasts(true));
         let word = match (self.loaded(), casts) {
             (Some(Loaded::Half), _) => "bf16-pure",
             (_, true) => {
                 if is_divided {
                     "mixed"
+                } else if self.shards().is_some() {
+                    // NeMo AutoModel casts nothing where FSDP divides nothing.
+                    "fp32"
                 } else {
                     "autocast"
                 }
@@ -221,8 +249,12 @@ impl Claims {
         if self.is(Fact::OffloadsParameters(true)) && is_divided {
             to.say("offload", "parameters");
         }
-        if to.get("tp").is_some_and(|tensor| tensor != "1") {
+        if tensor {
             to.say("sp", "on");
+        }
+        // It is not there beside tensor parallelism (`_foreach_for_mesh` in NeMo AutoModel).
+        if tensor {
+            to.say("step", "loop");
         }
         let micro = if staged { self.count(Count::PipelineBatch).unwrap_or(1.0) } else { local };
         to.say("b", number::plain(micro));
@@ -332,7 +364,7 @@ impl Claims {
         let value = |key: &str, to: &Inputs| to.get(key).and_then(|text| number::parse(text).ok());
         let layers = value("layers", to).or_else(|| layers.map(f64::from));
         let interleaves = self.fact(|fact| if let Fact::Interleaves(on) = fact { Some(on) } else { None });
-        if interleaves == Some(false) {
+        if interleaves == Some(false) || value("pp", to) == Some(1.0) {
             return;
         }
         match (layers, value("pp", to), self.count(Count::LayersOfChunk)) {
@@ -340,7 +372,7 @@ impl Claims {
                 to.say("vpp", number::plain((layers / stages / each).round().max(1.0)));
             }
             // torchtitan gives each stage two where nobody says how long they are (`pipeline_llm`).
-            (.., None) if interleaves == Some(true) => to.say("vpp", "2"),
+            (_, Some(_), None) if interleaves == Some(true) => to.say("vpp", "2"),
             _ => {}
         }
     }
@@ -401,8 +433,13 @@ impl Claims {
 
     /// Mixed precision, where anything says or implies what it is.
     fn half(&self) -> Option<Half> {
+        let casts = self.fact(|fact| if let Fact::FsdpCasts(on) = fact { Some(on) } else { None });
         let said = self.fact(|fact| if let Fact::Half(half) = fact { Some(half) } else { None });
-        said.or_else(|| self.shards().map(|_| Half::Off))
+        match (casts, self.shards()) {
+            (Some(true), Some(Shards::Fsdp)) => Some(Half::Bf16),
+            (Some(_), Some(Shards::Fsdp | Shards::Nothing)) => Some(Half::Off),
+            (_, shards) => said.or_else(|| shards.map(|_| Half::Off)),
+        }
     }
 
     fn loaded(&self) -> Option<Loaded> {
@@ -414,7 +451,8 @@ impl Claims {
     }
 
     fn base(&self) -> Base {
-        self.fact(|fact| if let Fact::Base(base) = fact { Some(base) } else { None }).unwrap_or(Base::Whole)
+        let said = self.fact(|fact| if let Fact::Base(base) = fact { Some(base) } else { None });
+        said.unwrap_or(if self.is(Fact::Quantizes(true)) { Base::FourBits } else { Base::Whole })
     }
 
     /// Whether adapters are trained; none where nothing says it.
@@ -429,7 +467,8 @@ impl Claims {
         let adapts = self.adapts() == Some(true);
         let loaded = self.loaded();
         // What is trained: adapters are in fp32 or cast to it, and so are whole weights in some programs.
-        let is_full = loaded == Some(Loaded::Full) || self.is(Fact::CastsTrained(true)) && !self.is(Fact::Pure(true));
+        let is_full =
+            loaded == Some(Loaded::Full) || self.is(Fact::CastsTrained(true)) && !adapts && !self.is(Fact::Pure(true));
         let word = if self.is(Fact::Pure(true)) {
             "bf16-pure"
         } else if shards == Some(Shards::DeepSpeed) {
@@ -441,6 +480,9 @@ impl Claims {
             }
         } else if half == Half::Off {
             if is_full || loaded.is_none() { "fp32" } else { "bf16-pure" }
+        } else if self.is(Fact::FsdpCasts(true)) && loaded == Some(Loaded::Full) && self.gpus() == Some(1.0) {
+            // NeMo-RL runs autocast as well, and on one GPU without FSDP.
+            "autocast"
         } else if shards == Some(Shards::Fsdp) && (adapts || !self.is(Fact::FsdpKeepsType(true))) {
             "mixed"
         } else if adapts || is_full || loaded.is_none() {
@@ -463,20 +505,23 @@ impl Claims {
             return;
         }
         let base = self.base();
+        let of_megatron = self.link("engine") == Some("megatron");
+        let is_cast = of_megatron || self.is_cast_by_deepspeed();
         to.say(
             "adapter",
             match base {
                 Base::FourBits => "qlora",
                 Base::EightBits => "lora-8bit",
-                // DeepSpeed casts every weight to the type of its flag.
-                Base::Whole if self.loaded() == Some(Loaded::Full) && !self.is_cast_by_deepspeed() => "lora-fp32",
+                // DeepSpeed casts every weight to the type of its flag, and Megatron-LM has all of them in its own.
+                Base::Whole if self.loaded() == Some(Loaded::Full) && !is_cast => "lora-fp32",
                 Base::Whole => "lora",
             },
         );
         let rule = self.fact(|fact| if let Fact::AdapterRule(rule) = fact { Some(rule) } else { None });
         let zero_3 = self.shards() == Some(Shards::DeepSpeed) && self.stage() == Some(3);
         match rule {
-            Some(AdapterRule::Half) => to.say("adapter_type", "16"),
+            Some(_) if of_megatron => to.say("adapter_type", "16"),
+            Some(AdapterRule::Half) if self.loaded() != Some(Loaded::Full) => to.say("adapter_type", "16"),
             Some(AdapterRule::Trl) if base != Base::Whole || zero_3 => to.say("adapter_type", "16"),
             Some(_) => to.say("adapter_type", "32"),
             None => {}
@@ -535,11 +580,18 @@ impl Claims {
                 },
             );
         }
+        if let Some(on) = self.fact(|fact| if let Fact::Foreach(on) = fact { Some(on) } else { None }) {
+            to.say("step", if on { "foreach" } else { "loop" });
+        }
         if self.is(Fact::StepsInBackward(true)) {
             to.say_instead("step", "in-backward");
         }
         if self.is(Fact::AdaptsFeedForward(true)) {
             to.say_instead("targets", "all");
+        }
+        if let Some(row) = self.count(Count::Row) {
+            to.say_instead("s", number::plain(row));
+            to.say("lengths", "packed");
         }
         if self.is(Fact::Flattened(true)) && !self.is(Fact::Packed(true)) {
             to.say("lengths", "flattened");
@@ -567,6 +619,7 @@ impl Claims {
             to.say("completion", number::plain(completion));
         }
         if !matches!(self.link("task"), Some("dpo" | "grpo" | "ppo")) {
+            to.0.retain(|(key, _)| *key != "ref");
             return;
         }
         let before = self.is(Fact::ReferenceBefore(true));

@@ -10,7 +10,7 @@ use super::{Needs, Readers};
 use crate::json::Value;
 
 /// Programs with which a command begins that trains something.
-const PROGRAMS: [&str; 16] = [
+const PROGRAMS: [&str; 17] = [
     "torchrun",
     "accelerate",
     "deepspeed",
@@ -21,6 +21,7 @@ const PROGRAMS: [&str; 16] = [
     "llamafactory-cli",
     "lmf",
     "axolotl",
+    "automodel",
     "trl",
     "tune",
     "srun",
@@ -54,6 +55,7 @@ const ALONE: [&str; 16] = [
 
 /// What a part of a script's or a module's name says of its options; the more telling ones come first.
 const SCRIPTS: &[(&str, Format)] = &[
+    ("llamafactory.v1", Format::LlamaFactoryV1),
     ("llamafactory", Format::LlamaFactory),
     ("llama_factory", Format::LlamaFactory),
     ("cli/_megatron", Format::MegatronSwift),
@@ -63,6 +65,9 @@ const SCRIPTS: &[(&str, Format)] = &[
     ("verl.trainer", Format::Verl),
     ("openrlhf", Format::OpenRlhf),
     ("axolotl", Format::Axolotl),
+    ("examples/run_grpo", Format::NemoRl),
+    ("examples/run_dpo", Format::NemoRl),
+    ("examples/run_sft", Format::NemoRl),
     ("grpo", Format::TrlGrpo),
     ("reward", Format::TrlReward),
     ("dpo", Format::TrlDpo),
@@ -152,12 +157,16 @@ fn started(words: &[Word], to: &mut Vec<Section>, depth: usize) {
                 [] => {}
             }
         }
+        "llamafactory-cli" | "lmf" if matches!(word(0), Some("sft" | "dpo" | "rm")) => {
+            to.extend(section(rest, Some(Format::LlamaFactoryV1)));
+        }
         "llamafactory-cli" | "lmf" => to.extend(section(rest, Some(Format::LlamaFactory))),
         "swift" => to.extend(section(rest, Some(Format::MsSwift))),
         "megatron" => to.extend(section(rest, Some(Format::MegatronSwift))),
         // What stands behind the recipe's configuration changes single keys of it.
         "tune" if word(0) == Some("run") => launched(&rest[1..], Format::Torchrun, to, &mut again),
         "axolotl" => to.extend(section(rest, Some(Format::Axolotl))),
+        "automodel" => to.extend(section(rest, Some(Format::Automodel))),
         "trl" => to.extend(section(rest, word(0).and_then(by_name))),
         other if other.ends_with(".py") => to.extend(section(rest, by_name(other))),
         _ => {}
@@ -220,7 +229,7 @@ fn section(words: &[Word], format: Option<Format>) -> Option<Section> {
         Some(format) => Some(of_name(format)),
     };
     let section = section.filter(|section| !section.document.entries.is_empty() || !files.is_empty());
-    section.map(|section| Section { files, ..section })
+    section.map(|section| Section { files: [section.files, files].concat(), ..section })
 }
 
 /// Puts what the name of a recipe says of the model and of adapters in its place.

@@ -77,6 +77,10 @@ pub(super) fn always(section: &Section, meaning: &'static Meaning) -> Vec<Claim>
 
 /// What the program takes for keys that are not there.
 pub(super) fn unsaid(section: &Section, meaning: &'static Meaning) -> Vec<Unsaid> {
+    // What a file of NeMo-RL leaves out the file says that it changes.
+    if section.format == Format::NemoRl && !section.files.is_empty() {
+        return Vec::new();
+    }
     let mut seen: Vec<&str> = Vec::new();
     let mut all = Vec::new();
     let tables = meaning.tables.iter().filter(|table| !(section.is_call && table.is_of_scripts));
@@ -181,8 +185,10 @@ fn by_rule(key: &'static Key, value: &Value) -> (String, Outcome) {
     let text = written(value);
     let number = || number::parse(&text).ok();
     match &key.rule {
-        // “auto” leaves the choice to another part of the program.
-        Rule::Number(_) | Rule::Millions(_) | Rule::Count(_) | Rule::Share(_) if text == "auto" => {
+        // “auto” leaves the choice to another part of the program, and so does “none” in the place of a number.
+        Rule::Number(_) | Rule::Millions(_) | Rule::Count(_) | Rule::Share(_)
+            if text == "auto" || text.eq_ignore_ascii_case("none") =>
+        {
             (text, Outcome::NoMatter)
         }
         Rule::Number(input) => (safe(value), numeric(input, &text)),
@@ -314,7 +320,11 @@ const ATTENTION: [&str; 11] =
 const FEED_FORWARD: [&str; 9] = ["gate_proj", "up_proj", "down_proj", "gate_up", "fc1", "fc2", "c_fc", "w1", "mlp"];
 
 fn targets(text: &str) -> (String, Outcome) {
-    let names: Vec<&str> = text.split([',', ' ', '|']).map(str::trim).filter(|name| !name.is_empty()).collect();
+    let is_name = |name: &&str| !name.is_empty();
+    // NeMo AutoModel has an asterisk for the way to a matrix.
+    let names =
+        text.split([',', ' ', '|']).map(str::trim).filter(is_name).map(|name| name.trim_start_matches(['*', '.']));
+    let names: Vec<&str> = names.collect();
     let link = |word: &str| Outcome::Claims(vec![Claim::Link("targets", word.to_owned())]);
     let has = |parts: &[&str]| names.iter().any(|name| parts.iter().any(|part| name.contains(part)));
     let is_known = |name: &&str| [&ATTENTION[..], &FEED_FORWARD[..]].concat().iter().any(|part| name.contains(part));
@@ -323,7 +333,7 @@ fn targets(text: &str) -> (String, Outcome) {
     let outcome = match names.as_slice() {
         // peft takes the matrices of the LoRA paper where nobody names any (`TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING`).
         [] => link("qv"),
-        ["all-linear" | "all" | "all_linear"] => return (names.concat(), link("all")),
+        ["all-linear" | "all" | "all_linear" | "_proj"] => return (names.concat(), link("all")),
         names
             if names.iter().all(|name| {
                 matches!(*name, "q_proj" | "v_proj" | "query" | "value" | "c_attn" | "query_key_value")
@@ -333,7 +343,7 @@ fn targets(text: &str) -> (String, Outcome) {
         }
         names if names.iter().all(is_known) && has(&FEED_FORWARD) && has(&ATTENTION) => link("all"),
         names if names.iter().all(is_known) && !has(&FEED_FORWARD) => link("attention"),
-        names if names.iter().any(is_known) => {
+        names if names.iter().any(is_known) || text.contains('*') => {
             Outcome::NotCounted("other matrices than queries and values, all of attention, or all have adapters")
         }
         _ => Outcome::NotUnderstood(Why::Value),

@@ -96,6 +96,8 @@ pub(super) enum Fact {
     /// FSDP leaves weights in the type in which they were loaded.
     FsdpKeepsType(bool),
     Base(Base),
+    /// Frozen weights are quantized, to four bits where nobody says how many.
+    Quantizes(bool),
     /// Whether adapters are trained in place of all weights.
     Adapters(bool),
     AdapterRule(AdapterRule),
@@ -104,6 +106,8 @@ pub(super) enum Fact {
     Fsdp(bool),
     /// Whether FSDP lets weights go between the forward and the backward pass.
     Reshards(bool),
+    /// Whether it does where experts are divided over GPUs.
+    ReshardsExperts(bool),
     /// FSDP divides nothing.
     NoShard,
     /// DeepSpeed’s stage.
@@ -134,8 +138,8 @@ pub(super) enum Fact {
     ReferenceBefore(bool),
     /// Whether the loss compares with a reference.
     Reference(bool),
-    /// torchtitan casts weights to bf16 as it gathers them.
-    TitanCasts(bool),
+    /// FSDP casts weights to bf16 as it gathers them, and nothing else does.
+    FsdpCasts(bool),
     /// Chunks of layers of a stage are interleaved.
     Interleaves(bool),
     Selects(Selects),
@@ -154,11 +158,15 @@ pub(super) enum Fact {
     DividesOptimizer(bool),
     /// What Megatron’s FSDP divides, as a ZeRO stage.
     Divides(u8),
+    /// Tensor parallelism divides no expert.
+    ExpertsWhole(bool),
     /// FSDP divides everything where there are several GPUs.
     DividesAll(bool),
     /// Feed-forward matrices have adapters, too.
     AdaptsFeedForward(bool),
     StepsInBackward(bool),
+    /// PyTorch’s optimizer takes all tensors at once, where it is not fused.
+    Foreach(bool),
     /// Rows are packed.
     Packed(bool),
     /// The micro-batch is one row without padding.
@@ -178,6 +186,9 @@ pub(super) enum Count {
     PerMachine,
     /// Machines.
     Machines,
+    /// Machines, or GPUs of a single one, that generate and do not train.
+    MachinesAway,
+    GpusAway,
     /// GPUs that a variable makes visible: a list.
     Visible,
     /// Sequences of an optimizer step over all GPUs.
@@ -190,6 +201,8 @@ pub(super) enum Count {
     Replicas,
     /// GPUs that a copy of the model is divided over.
     Shards,
+    /// Tokens of a packed row; no rows are packed at 0.
+    Row,
     /// Layers of one chunk of a pipeline stage.
     LayersOfChunk,
     /// Layers that are computed again together, or the first layers of a stage that are.
@@ -216,10 +229,10 @@ impl Fact {
                 &["precision"]
             }
             Self::Loaded(_) | Self::LoadsAsItComputes(_) => &["precision", "adapter"],
-            Self::Base(_) | Self::Adapters(_) => &["adapter"],
+            Self::Base(_) | Self::Quantizes(_) | Self::Adapters(_) => &["adapter"],
             Self::AdapterRule(_) => &["adapter_type"],
             Self::Shards(_) | Self::Fsdp(_) | Self::NoShard => &["engine", "zero"],
-            Self::Reshards(_) | Self::Stage(_) => &["zero"],
+            Self::Reshards(_) | Self::ReshardsExperts(_) | Self::Stage(_) => &["zero"],
             Self::OffloadsOptimizer(_) | Self::OffloadsParameters(_) | Self::OffloadsActivations(_) => &["offload"],
             Self::Recomputes(_) | Self::FsdpRecomputes(_) => &["recompute"],
             Self::Compiles(_) | Self::LigerNorms(_) => &["kernels"],
@@ -231,7 +244,7 @@ impl Fact {
             | Self::UnslothLoss => &["loss"],
             Self::Momentum(_) | Self::OwnOptimizer(_) => &["optimizer"],
             Self::ReferenceBefore(_) | Self::Reference(_) => &["ref"],
-            Self::TitanCasts(_) => &["precision"],
+            Self::FsdpCasts(_) => &["precision"],
             Self::Interleaves(_) => &["vpp"],
             Self::Selects(_) | Self::SelectsOperators(_) | Self::Granularity(_) | Self::ByBlocks(_) => &["recompute"],
             Self::Megatron(_) => &["grad"],
@@ -240,9 +253,10 @@ impl Fact {
             Self::Biased(_) | Self::BiasedQueries(_) => &["bias"],
             Self::Fp8(_) | Self::Fp8Scaling(_) => &["fp8"],
             Self::DividesOptimizer(_) | Self::Divides(_) => &["zero"],
+            Self::ExpertsWhole(_) => &["ep"],
             Self::DividesAll(_) => &["zero", "engine"],
             Self::AdaptsFeedForward(_) => &["targets"],
-            Self::StepsInBackward(_) => &["step"],
+            Self::StepsInBackward(_) | Self::Foreach(_) => &["step"],
             Self::Packed(_) | Self::Flattened(_) => &["lengths"],
             Self::Engine(_) | Self::EngineElsewhere(_) | Self::EngineSleeps(_) => &["rollout"],
         }
@@ -253,10 +267,16 @@ impl Count {
     /// The parameters of links that depend on it.
     pub(super) const fn concerns(self) -> &'static [&'static str] {
         match self {
-            Self::Processes | Self::PerMachine | Self::Machines | Self::Visible => &["gpus"],
+            Self::Processes
+            | Self::PerMachine
+            | Self::Machines
+            | Self::MachinesAway
+            | Self::GpusAway
+            | Self::Visible => &["gpus"],
             Self::GlobalBatch => &["target", "accum"],
             Self::LocalBatch | Self::PipelineBatch => &["b"],
             Self::Replicas | Self::Shards => &["zero", "gpus"],
+            Self::Row => &["s", "lengths"],
             Self::LayersOfChunk => &["vpp"],
             Self::RecomputedLayers => &["recompute", "every", "recompute_layers"],
             Self::Positions => &["positions"],

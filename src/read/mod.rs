@@ -312,8 +312,8 @@ fn reading(RecognisedTexts { names, parts }: RecognisedTexts) -> Reading {
         kinds.push(TextIs { name, kind, keys: count });
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    // What counts where two say different things: the order of the formats.
-    sections.sort_by_key(|placed| placed.section.format);
+    // What counts where two say different things: the order of the formats, and what names a file before that file.
+    sections.sort_by_key(|placed| (placed.section.format, placed.section.files.is_empty()));
     let own = if let Model::File(reading) = &model { Some(reading.as_usual()) } else { None };
     let Together { understood, inputs, refused, model: told } =
         together(&sections, &names, memory.as_ref(), own.map(|own| own.model));
@@ -476,6 +476,9 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>, o
             && words.is_empty()
         {
             understood.not_counted.push(NotCounted { place, value, why: combine::OTHER_WEIGHTS });
+        } else if let (true, Some(why)) = (words.is_empty(), all.iter().find_map(|(claim, _)| claims.uncounted(claim)))
+        {
+            understood.not_counted.push(NotCounted { place, value, why });
         } else if words.is_empty() {
             understood.no_matter.push(place);
         } else {

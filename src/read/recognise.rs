@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::format::{Format, Row, TOLD};
+use super::format::{Format, Row, TOLD, nemo_rl};
 use super::out_of_memory::{self, OutOfMemory};
 use super::readers::Json;
 use super::syntax::{self, Document, LIMITS, SyntaxError};
@@ -28,7 +28,13 @@ pub(super) struct Section {
 impl Section {
     pub(super) fn new(format: Format, mut document: Document) -> Self {
         document.follow_references();
-        Self { format, document, expressions: Vec::new(), files: Vec::new(), is_call: false }
+        let mut files = Vec::new();
+        if format == Format::NemoRl {
+            nemo_rl::settle(&mut document);
+            // The file that this one changes.
+            files.extend(document.text("defaults"));
+        }
+        Self { format, document, expressions: Vec::new(), files, is_call: false }
     }
 }
 

@@ -25,6 +25,7 @@ runs! {
     // Files of trainers.
     "axolotl.yaml": "model=qwen3-8b adapter=qlora rank=32 s=4096 lengths=packed b=2 accum=4 precision=autocast",
     "llama_factory.yaml": "model=qwen3-8b adapter=lora rank=64 b=2 accum=8",
+    "llama_factory_v1.yaml": "model=qwen3-4b adapter=qlora rank=32 b=2 precision=mixed step=foreach",
     "llama_factory.json": "model=gemma-2-9b task=dpo adapter=lora rank=8 b=1",
     "trl.yaml": "model=gemma-2-9b adapter=lora-fp32 rank=32 b=2 loss=tiled",
     "trl.json": "model=qwen3-8b task=grpo completion=1536 b=8",
@@ -40,7 +41,9 @@ runs! {
     "megatron_bridge.sh": "engine=megatron model=llama-3.2-1b tp=2 b=2",
     "megatron_swift.sh": "engine=megatron model=qwen3-30b-a3b adapter=lora rank=8 pp=2 ep=4 b=8 accum=2 target=64 zero=1",
     "nemo.yaml": "engine=megatron ffn=16384 gpus=16 tp=4 pp=2 s=4096 b=2 accum=32",
+    "nemo_automodel.yaml": "model=llama-3.2-1b adapter=lora rank=32 adapter_type=16 b=4 precision=bf16-pure accum=2 target=64",
     // Programs with several models.
+    "nemo_rl.yaml": "model=qwen3-8b task=grpo ref=none completion=3072 s=4096 b=1 rollout=asleep precision=mixed gpus=16 accum=16",
     "verl.sh": "model=qwen3-8b task=grpo completion=1536 b=4 engine_share=60",
     "openrlhf.sh": "model=qwen3-8b engine=deepspeed zero=2 b=2 target=128",
     // Python.

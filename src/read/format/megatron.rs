@@ -287,4 +287,4 @@ pub(super) static SHARED: Table = Table {
     ],
 };
 
-const MODULES: &str = "parts of a layer that are computed again one by one";
+pub(super) const MODULES: &str = "parts of a layer that are computed again one by one";

@@ -34,6 +34,15 @@ pub(super) static MEANING: Meaning = Meaning {
     within: &[],
 };
 
+/// Over how many tensor-parallel GPUs experts are divided.
+pub(super) const EXPERTS: &[(&str, Said)] = &[
+    ("1", Said::Fact(Fact::ExpertsWhole(true))),
+    ("2", NotCounted(APART)),
+    ("4", NotCounted(APART)),
+    ("8", NotCounted(APART)),
+];
+const APART: &str = "experts are divided among tensor-parallel GPUs of their own";
+
 static ARGUMENTS: Table = Table {
     source: "ms-swift 75dd14275544, swift/megatron/arguments/megatron_args.py, MegatronArguments and its bases",
     is_of_scripts: false,
@@ -54,6 +63,7 @@ static ARGUMENTS: Table = Table {
         key(&["pipeline_model_parallel_size"], "1", Number("pp")),
         key(&["context_parallel_size"], "1", Number("cp")),
         key(&["expert_model_parallel_size"], "1", Number("ep")),
+        key(&["expert_tensor_parallel_size"], "1", Words(EXPERTS)),
         key(&["sequence_parallel"], "false", Words(&switch(Link("sp=on"), Link("sp=off")))),
         key(
             &["use_distributed_optimizer"],

@@ -6,15 +6,18 @@
 //! `combine.rs` derives parameters from them.
 
 mod accelerate;
+mod automodel;
 mod axolotl;
 mod beside;
 mod deepspeed;
 pub(super) mod launchers;
 mod llama_factory;
+mod llama_factory_v1;
 mod megatron;
 mod megatron_swift;
 mod ms_swift;
 pub(super) mod nemo;
+pub(super) mod nemo_rl;
 mod openrlhf;
 mod peft;
 mod python;
@@ -37,6 +40,8 @@ pub enum Format {
     Axolotl,
     /// LLaMA-Factory’s YAML, JSON or flags.
     LlamaFactory,
+    /// LLaMA-Factory v1’s YAML, JSON or flags.
+    LlamaFactoryV1,
     /// ms-swift’s flags or YAML.
     MsSwift,
     /// torchtune’s YAML.
@@ -65,6 +70,10 @@ pub enum Format {
     MegatronBridge,
     /// NeMo 1’s YAML or overrides.
     Nemo,
+    /// NeMo AutoModel’s YAML.
+    Automodel,
+    /// NeMo-RL’s YAML or overrides.
+    NemoRl,
     /// DeepSpeed’s JSON.
     DeepSpeed,
     /// accelerate’s YAML, or the flags of `accelerate launch`.
@@ -212,6 +221,7 @@ pub(super) static TOLD: &[&Row] = &[
     &verl::ROW,
     &openrlhf::ROW,
     &axolotl::ROW,
+    &llama_factory_v1::ROW,
     &megatron_swift::ROW,
     &ms_swift::ROW,
     &llama_factory::ROW,
@@ -220,6 +230,8 @@ pub(super) static TOLD: &[&Row] = &[
     &trl::SFT,
     &transformers::ROW,
     &torchtitan::ROW,
+    &nemo_rl::ROW,
+    &automodel::ROW,
     &nemo::BRIDGE,
     &nemo::NEMO,
     &megatron::ROW,
@@ -234,6 +246,7 @@ pub(super) static TOLD: &[&Row] = &[
 pub(super) static ALL: &[&Row] = &[
     &axolotl::ROW,
     &llama_factory::ROW,
+    &llama_factory_v1::ROW,
     &ms_swift::ROW,
     &megatron_swift::ROW,
     &torchtune::ROW,
@@ -247,6 +260,8 @@ pub(super) static ALL: &[&Row] = &[
     &torchtitan::ROW,
     &nemo::BRIDGE,
     &nemo::NEMO,
+    &automodel::ROW,
+    &nemo_rl::ROW,
     &megatron::ROW,
     &deepspeed::ROW,
     &accelerate::ROW,
@@ -346,6 +361,7 @@ pub(super) const fn fine_tuning(format: Format) -> Option<&'static Meaning> {
     Some(match format {
         Format::Axolotl => &axolotl::MEANING,
         Format::LlamaFactory => &llama_factory::MEANING,
+        Format::LlamaFactoryV1 => &llama_factory_v1::MEANING,
         Format::MsSwift => &ms_swift::MEANING,
         Format::Torchtune => &torchtune::MEANING,
         Format::Verl => &verl::MEANING,
@@ -367,7 +383,7 @@ pub(super) const fn fine_tuning(format: Format) -> Option<&'static Meaning> {
     })
 }
 
-/// The meaning of a format of torchtitan, of Megatron-LM, or of what is built on it.
+/// The meaning of a format of torchtitan, of Megatron-LM or what is built on it, or of NVIDIA’s NeMo.
 pub(super) const fn pretraining(format: Format) -> Option<&'static Meaning> {
     Some(match format {
         Format::Torchtitan => &torchtitan::MEANING,
@@ -375,6 +391,8 @@ pub(super) const fn pretraining(format: Format) -> Option<&'static Meaning> {
         Format::MegatronSwift => &megatron_swift::MEANING,
         Format::MegatronBridge => &nemo::BRIDGE_MEANING,
         Format::Nemo => &nemo::NEMO_MEANING,
+        Format::Automodel => &automodel::MEANING,
+        Format::NemoRl => &nemo_rl::MEANING,
         _ => return None,
     })
 }

@@ -39,10 +39,7 @@ static CONFIG: Table = Table {
         key(
             &["training.mixed_precision_param"],
             "bfloat16",
-            Words(&[
-                ("bfloat16", Said::Fact(Fact::TitanCasts(true))),
-                ("float32", Said::Fact(Fact::TitanCasts(false))),
-            ]),
+            Words(&[("bfloat16", Said::Fact(Fact::FsdpCasts(true))), ("float32", Said::Fact(Fact::FsdpCasts(false)))]),
         ),
         open(&["training.enable_cpu_offload"], Words(&switch(Said::Fact(Fact::OffloadsParameters(true)), Nothing))),
         key(&["parallelism.data_parallel_replicate_degree"], "1", Counts(Count::Replicas)),

@@ -4,6 +4,7 @@ mod commands;
 mod files;
 mod hostile;
 mod memory;
+mod newer;
 mod rewrite;
 mod round_trip;
 mod tables;
