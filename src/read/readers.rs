@@ -111,7 +111,7 @@ impl Readers {
         Self { fine_tuning: Some(format::fine_tuning), ..self }
     }
 
-    /// These, and what the formats of torchtitan, of Megatron-LM and of what is built on it mean.
+    /// These, and what the formats of torchtitan, of Megatron-LM and of NVIDIA’s other programs mean.
     #[must_use]
     pub const fn with_pretraining(self) -> Self {
         Self { pretraining: Some(format::pretraining), ..self }

@@ -56,7 +56,7 @@ async fn the_method_switch_swaps_the_answer_with_those_beside_it() {
     calculator.shows("calculator-answer", "6").await;
     calculator.shows("other-answer-0", &ledger).await;
     calculator.shows("other-answer-1", "3").await;
-    page.part("#answer-bar").says("Paper method").await;
+    page.part("#answer-bar").says("Counted as the paper does").await;
     answers(&calculator, "?v=3&method=paper", ["2", "6", "117"]).await;
     page.close().await;
 }

@@ -223,7 +223,7 @@ async fn one_press_sets_the_chart_as_in_the_workshop_and_one_goes_back() {
     .await;
     let slider = chart.focus("slider", SLIDER).await;
     reads(&page, &slider, &set, 2048).await;
-    page.part("#answer-bar").says("Workshop method").await;
+    page.part("#answer-bar").says("Counted as the workshop does").await;
     chart.press("Back to my settings").await;
     page.until_query("v=4&gpu=h200&b=5").await;
     page.close().await;

@@ -137,7 +137,7 @@ async fn the_answer_is_spoken_once_the_reader_has_stopped_changing_it() {
     let range = bmax::range::range(&expected::scenario("?gpus=64"));
     let [most, safe] = [range.likely, range.safe].map(|answer| answer.batch().expect("it fits"));
     assert_ne!(most, safe, "the safe answer is only spoken where it differs");
-    let words = format!("Ledger method: {most} sequences per GPU at most; to be safe, {safe}.");
+    let words = format!("Counted tensor by tensor: {most} sequences per GPU at most; to be safe, {safe}.");
     page.until_script("the answer to be spoken", spoken, words.into()).await;
     page.close().await;
 }

@@ -1,6 +1,6 @@
 //! What the bar says.
 
-use bmax::{Answer, Choice};
+use bmax::{Answer, Method};
 
 use crate::site::{self, Facts, Standing, format};
 
@@ -55,21 +55,30 @@ fn changed(facts: &Facts) -> String {
     }
 }
 
-/// The method and, where unknowns part them, the safe and the optimistic answer.
+/// How an answer was counted, in words that need no other page.
+const fn counted(method: Method) -> &'static str {
+    match method {
+        Method::Ledger => "Counted tensor by tensor",
+        Method::Workshop => "Counted as the workshop does",
+        Method::Paper => "Counted as the paper does",
+    }
+}
+
+/// How it was counted and, where unknowns part them, the safe and the optimistic answer.
 fn outlook(facts: &Facts) -> String {
-    let method = facts.scenario.method.label();
+    let counted = counted(facts.scenario.method);
     let [safe, optimistic] = [&facts.range.safe, &facts.range.optimistic].map(format::answer);
-    if safe == optimistic { format!("{method} method") } else { format!("{method}: safe {safe}, at best {optimistic}") }
+    if safe == optimistic { counted.to_owned() } else { format!("{counted}: safe {safe}, at best {optimistic}") }
 }
 
 fn spoken(facts: &Facts) -> String {
-    let (method, unit) = (facts.scenario.method.label(), facts.scenario.unit());
+    let (counted, unit) = (counted(facts.scenario.method), facts.scenario.unit());
     let most = match (&facts.answer, format::shortage(&facts.answer, unit)) {
         (Answer::Fits(room), _) => {
-            format!("{method} method: {} per GPU at most", format::batch(room.batch, unit))
+            format!("{counted}: {} per GPU at most", format::batch(room.batch, unit))
         }
         (Answer::Infeasible(_), reason) => {
-            return format!("{method} method: does not fit. {}", reason.unwrap_or_default());
+            return format!("{counted}: does not fit. {}", reason.unwrap_or_default());
         }
         (Answer::Refused(_), reason) => return reason.unwrap_or_default(),
     };
@@ -84,18 +93,18 @@ mod tests {
     use super::*;
     use crate::figures::check::{any_scenario, texts_are_sound};
     use crate::site::facts_of;
+    use bmax::Scenario;
     use bmax::link::Pinned;
-    use bmax::{Method, Scenario};
     use proptest::prelude::*;
 
     #[test]
     fn the_worked_7b_example_is_told_in_one_line() {
         let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::workshop() }), 0);
         assert!(shown.fits);
-        assert_eq!((shown.answer.as_str(), shown.outlook.as_str()), ("3", "Workshop method"));
+        assert_eq!((shown.answer.as_str(), shown.outlook.as_str()), ("3", "Counted as the workshop does"));
         assert_eq!((shown.batch.as_str(), shown.configuration.as_str()), (" = 3 ", "7B"));
         assert_eq!(shown.changed, "1", "the method");
-        assert_eq!(shown.spoken, "Workshop method: 3 sequences per GPU at most.");
+        assert_eq!(shown.spoken, "Counted as the workshop does: 3 sequences per GPU at most.");
     }
 
     #[test]
@@ -104,7 +113,7 @@ mod tests {
         scenario.cluster.gpus = 1;
         let shown = Shown::of(&facts_of(scenario), 0);
         assert!(!shown.fits);
-        assert!(shown.spoken.starts_with("Workshop method: does not fit. Parameters"), "{}", shown.spoken);
+        assert!(shown.spoken.starts_with("Counted as the workshop does: does not fit. Parameters"), "{}", shown.spoken);
     }
 
     #[test]

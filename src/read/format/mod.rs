@@ -383,7 +383,7 @@ pub(super) const fn fine_tuning(format: Format) -> Option<&'static Meaning> {
     })
 }
 
-/// The meaning of a format of torchtitan, of Megatron-LM or what is built on it, or of NVIDIA’s NeMo.
+/// The meaning of a format of torchtitan, of Megatron-LM, or of NVIDIA’s other programs.
 pub(super) const fn pretraining(format: Format) -> Option<&'static Meaning> {
     Some(match format {
         Format::Torchtitan => &torchtitan::MEANING,
