@@ -67,10 +67,14 @@ async fn the_method_switch_changes_the_answer_and_what_the_fields_say() {
     let calculator = page.figure("calculator");
     page.figure("calculator").unfold().await;
     calculator.says("It counts the weights of every matrix").await;
-    for (method, word) in [("Paper", "paper"), ("Workshop", "workshop"), ("Ledger", "ledger")] {
+    for (method, word, counted) in [
+        ("Paper", "paper", "Counted as the paper does"),
+        ("Workshop", "workshop", "Counted as the workshop does"),
+        ("Ledger", "ledger", "Counted tensor by tensor"),
+    ] {
         calculator.choose("Method", method).await;
         calculator.shows("calculator-answer", &expected::answer(&expected::scenario(&format!("?method={word}")))).await;
-        page.part("#answer-bar").says(&format!("{method} method")).await;
+        page.part("#answer-bar").says(counted).await;
         let idle = idle(&page).await;
         assert_eq!(idle.iter().any(|name| name.starts_with("Optimizer")), method != "Ledger", "{idle:?}");
         assert_eq!(idle.iter().any(|name| name.starts_with("Headroom")), method == "Ledger", "{idle:?}");
