@@ -59,6 +59,7 @@ use crate::nearest::offers;
 use combine::{Claim, Claims};
 use explain::{Explained, Outcome};
 use format::Meaning;
+use hub::OwnSizes;
 use recognise::{Recognised, Section};
 
 /// A text that somebody gave.
@@ -272,6 +273,7 @@ fn reading(RecognisedTexts { names, parts }: RecognisedTexts) -> Reading {
     let mut kinds = Vec::new();
     let mut sections = Vec::new();
     let mut model = Model::NotNamed;
+    let mut own_sizes: OwnSizes = &[];
     let mut memory: Option<OutOfMemory> = None;
     for (name, recognised, meanings) in parts {
         let mut count = 0;
@@ -299,7 +301,7 @@ fn reading(RecognisedTexts { names, parts }: RecognisedTexts) -> Reading {
             },
             Recognised::Name(name) => {
                 if model == Model::NotNamed {
-                    model = named(&name);
+                    (model, own_sizes) = named(&name);
                 }
                 Kind::Name
             }
@@ -315,10 +317,15 @@ fn reading(RecognisedTexts { names, parts }: RecognisedTexts) -> Reading {
     // What counts where two say different things: the order of the formats, and what names a file before that file.
     sections.sort_by_key(|placed| (placed.section.format, placed.section.files.is_empty()));
     let own = if let Model::File(reading) = &model { Some(reading.as_usual()) } else { None };
-    let Together { understood, inputs, refused, model: told } =
+    let Together { understood, mut inputs, refused, model: told } =
         together(&sections, &names, memory.as_ref(), own.map(|own| own.model));
     if let (Model::NotNamed, Some(name)) = (&model, told) {
-        model = named(&name);
+        (model, own_sizes) = named(&name);
+    }
+    if matches!(model, Model::Listed(_)) {
+        let unsaid = own_sizes.iter().filter(|(key, _)| inputs.get(key).is_none());
+        let unsaid: Vec<_> = unsaid.map(|(key, value)| (*key, (*value).to_owned())).collect();
+        inputs.0.extend(unsaid);
     }
     // The reader is told what is refused; the link does not have it.
     let said = Inputs([inputs.0.clone(), refused].concat());
@@ -326,18 +333,15 @@ fn reading(RecognisedTexts { names, parts }: RecognisedTexts) -> Reading {
     Reading { texts: kinds, understood, inputs, model, out_of_memory: memory, decoded }
 }
 
-/// The model of a name.
-fn named(name: &str) -> Model {
-    match hub::row(name) {
-        Some(row) => Model::Listed(row),
+/// The model of a name, and the sizes that are its own.
+fn named(name: &str) -> (Model, OwnSizes) {
+    match hub::known(name) {
+        Some(known) => (Model::Listed(known.row), known.own),
         None => {
             let known = &mut catalogue::MODELS.iter().map(|row| (row.slug, row.name));
             let last = hub::id(name).rsplit(['/', '\\']).next().unwrap_or_default();
-            Model::Unknown {
-                name: secrets::model(name),
-                nearest: offers("model", last, known),
-                full: FullName::new(name),
-            }
+            let (nearest, full) = (offers("model", last, known), FullName::new(name));
+            (Model::Unknown { name: secrets::model(name), nearest, full }, &[])
         }
     }
 }
@@ -443,7 +447,7 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>, o
     if let Some(gpus) = memory.and_then(|memory| memory.gpus) {
         claims.take(&Claim::Count(facts::Count::Visible, gpus.into()));
     }
-    let known = own.or_else(|| model.as_deref().and_then(hub::row).map(|row| row.model));
+    let known = own.or_else(|| model.as_deref().and_then(hub::known).map(|known| known.row.model));
     let saved = claims.saved(known.as_ref());
     let (refused, taken): (Vec<_>, Vec<_>) = claims
         .inputs(known.map(|model| model.layers), saved)
@@ -488,12 +492,14 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>, o
     }
     for (place, counts, all) in models {
         let words = became(&mut all.iter());
-        let word = model.as_deref().and_then(hub::row).map(|row| format!("model={}", row.slug));
+        let network = model.as_deref().and_then(hub::known);
+        let word = network.map(|known| format!("model={}", known.row.slug));
+        let own = network.into_iter().flat_map(|known| known.own.iter().map(|(key, value)| format!("{key}={value}")));
         let value = model.as_deref().map(secrets::model).unwrap_or_default();
         understood.used.push(Used {
             place,
             value,
-            became: word.into_iter().chain(words).collect(),
+            became: word.into_iter().chain(own).chain(words).collect(),
             overruled: !counts,
         });
     }
