@@ -106,7 +106,7 @@ args = trl.SFTConfig(
             "4 no matter bnb_4bit_compute_dtype",
             "4 used load_in_4bit: adapter=qlora",
             "6 used dtype: adapter=qlora&precision=autocast",
-            "6 used pretrained_model_name_or_path: model=mistral-7b",
+            "6 used pretrained_model_name_or_path: model=mistral-7b&vocab=32000",
             "6 no matter quantization_config",
             "8 no matter lora_alpha",
             "8 used lora_dropout: adapter_dropout=on",

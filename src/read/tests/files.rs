@@ -228,7 +228,7 @@ fn an_adapter_s_file_is_read_key_by_key() {
     assert_eq!(
         told_of(text),
         [
-            "2 used base_model_name_or_path: model=mistral-7b",
+            "2 used base_model_name_or_path: model=mistral-7b&vocab=32000",
             "3 no matter peft_type",
             "4 used r: rank=64",
             "5 no matter lora_alpha",
