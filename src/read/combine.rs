@@ -208,7 +208,7 @@ impl Claims {
         self.0.contains(&Claim::Fact(asked))
     }
 
-    /// What settings of torchtitan and of NeMo AutoModel say together.
+    /// Puts together what settings of torchtitan and of NeMo AutoModel say of each other.
     fn torchtitan(&self, to: &mut Inputs) {
         let Some(local) = self.count(Count::LocalBatch) else { return };
         // Nobody says over how many GPUs it is divided: over all that there are.
@@ -251,9 +251,7 @@ impl Claims {
         }
         if tensor {
             to.say("sp", "on");
-        }
-        // It is not there beside tensor parallelism (`_foreach_for_mesh` in NeMo AutoModel).
-        if tensor {
+            // PyTorch’s foreach is not there beside tensor parallelism (`_foreach_for_mesh` in NeMo AutoModel).
             to.say("step", "loop");
         }
         let micro = if staged { self.count(Count::PipelineBatch).unwrap_or(1.0) } else { local };

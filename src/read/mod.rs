@@ -239,7 +239,7 @@ pub fn read(texts: &[Text]) -> Reading {
     Readers::all().read(texts).unwrap_or_else(|_| reading(RecognisedTexts::default()))
 }
 
-/// What texts are.
+/// Texts after each of them was recognised.
 #[derive(Default)]
 struct RecognisedTexts {
     /// The name of each, in their order.
@@ -447,7 +447,8 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>, o
     if let Some(gpus) = memory.and_then(|memory| memory.gpus) {
         claims.take(&Claim::Count(facts::Count::Visible, gpus.into()));
     }
-    let known = own.or_else(|| model.as_deref().and_then(hub::known).map(|known| known.row.model));
+    let network = model.as_deref().and_then(hub::known);
+    let known = own.or_else(|| network.map(|network| network.row.model));
     let saved = claims.saved(known.as_ref());
     let (refused, taken): (Vec<_>, Vec<_>) = claims
         .inputs(known.map(|model| model.layers), saved)
@@ -492,14 +493,13 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>, o
     }
     for (place, counts, all) in models {
         let words = became(&mut all.iter());
-        let network = model.as_deref().and_then(hub::known);
         let word = network.map(|known| format!("model={}", known.row.slug));
-        let own = network.into_iter().flat_map(|known| known.own.iter().map(|(key, value)| format!("{key}={value}")));
+        let sizes = network.into_iter().flat_map(|known| known.own.iter().map(|(key, value)| format!("{key}={value}")));
         let value = model.as_deref().map(secrets::model).unwrap_or_default();
         understood.used.push(Used {
             place,
             value,
-            became: word.into_iter().chain(own).chain(words).collect(),
+            became: word.into_iter().chain(sizes).chain(words).collect(),
             overruled: !counts,
         });
     }

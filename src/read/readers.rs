@@ -25,7 +25,7 @@ pub(super) struct Json {
     pub(super) header: fn(&Value) -> Option<Document>,
 }
 
-/// What gives the meaning of a format, if it has it.
+/// A function that has the meanings of some formats.
 type Means = fn(Format) -> Option<&'static Meaning>;
 
 /// The readers that are there. Commands are always told, and error texts are always read.
@@ -117,7 +117,7 @@ impl Readers {
         Self { pretraining: Some(format::pretraining), ..self }
     }
 
-    /// What a format means.
+    /// Looks up the meaning of a format.
     ///
     /// # Errors
     /// [`Needs`] for a format of a part that is not there.
@@ -129,7 +129,7 @@ impl Readers {
         Ok(means(format).unwrap_or(&format::NO_MEANING))
     }
 
-    /// What gives the meanings of a part, if it is there.
+    /// The function that has the meanings of a part, if it is there.
     const fn means(self, part: Needs) -> Option<Means> {
         match part {
             Needs::FineTuning => self.fine_tuning,

@@ -3,7 +3,7 @@
 use super::super::facts::{Count, Fact, Half, Shards};
 use super::Rule::{Count as Counts, File, Number, Words};
 use super::Said::{self, NotCounted, Nothing};
-use super::{Format, Meaning, Needs, Row, Table, open, switch};
+use super::{Format, Meaning, Needs, Row, Table, open, reasons, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::Accelerate,
@@ -38,7 +38,7 @@ static CLUSTER: Table = Table {
             Words(&[
                 ("bf16", Said::Fact(Fact::Half(Half::Bf16))),
                 ("fp16", Said::Fact(Fact::Half(Half::Fp16))),
-                ("fp8", NotCounted("products in fp8 keep some inputs in one byte instead of two")),
+                ("fp8", NotCounted(reasons::FP8)),
                 ("no", Nothing),
                 ("false", Nothing),
             ]),
@@ -59,14 +59,12 @@ static CLUSTER: Table = Table {
             parallelism_config_dp_shard_size fp8_config* parallelism_config.parallelism_config_cp_* \
             parallelism_config_cp_* use_parallelism_config distributed_training",
     not_counted: &[
-        ("parallelism_config.parallelism_config_dp_replicate_size", HYBRID),
-        ("parallelism_config_dp_replicate_size", HYBRID),
+        ("parallelism_config.parallelism_config_dp_replicate_size", reasons::REPLICAS),
+        ("parallelism_config_dp_replicate_size", reasons::REPLICAS),
         ("parallelism_config.parallelism_config_sp_size", "Ulysses divides the heads of attention over GPUs"),
         ("parallelism_config_sp_size", "Ulysses divides the heads of attention over GPUs"),
     ],
 };
-
-const HYBRID: &str = "a copy of the sharded model on every group of GPUs instead of on all together";
 
 /// FSDP, as accelerate’s file, its flags, the Trainer and axolotl say it.
 pub(super) static FSDP: Table = Table {
@@ -82,10 +80,10 @@ pub(super) static FSDP: Table = Table {
                 ("2", Said::Fact(Fact::Reshards(false))),
                 ("NO_SHARD", Said::Fact(Fact::NoShard)),
                 ("3", Said::Fact(Fact::NoShard)),
-                ("HYBRID_SHARD", NotCounted(HYBRID)),
-                ("4", NotCounted(HYBRID)),
-                ("HYBRID_SHARD_ZERO2", NotCounted(HYBRID)),
-                ("5", NotCounted(HYBRID)),
+                ("HYBRID_SHARD", NotCounted(reasons::REPLICAS)),
+                ("4", NotCounted(reasons::REPLICAS)),
+                ("HYBRID_SHARD_ZERO2", NotCounted(reasons::REPLICAS)),
+                ("5", NotCounted(reasons::REPLICAS)),
             ]),
         ),
         open(
@@ -100,7 +98,7 @@ pub(super) static FSDP: Table = Table {
                 ("false", Said::Fact(Fact::Reshards(false))),
                 ("SHARD_GRAD_OP", Said::Fact(Fact::Reshards(false))),
                 ("NO_SHARD", Said::Fact(Fact::NoShard)),
-                ("HYBRID_SHARD", NotCounted(HYBRID)),
+                ("HYBRID_SHARD", NotCounted(reasons::REPLICAS)),
             ]),
         ),
         open(

@@ -4,7 +4,7 @@
 use super::super::facts::{AdapterRule, Count, Fact, Shards};
 use super::Rule::{Count as Counts, Model, Number, Targets, Usual, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
-use super::{Format, Meaning, Needs, Row, Table, key, open, python, switch};
+use super::{Format, Meaning, Needs, RESHARDS, Row, Table, key, open, python, reasons, switch, torchtitan};
 
 pub(super) static ROW: Row = Row {
     format: Format::Automodel,
@@ -20,13 +20,11 @@ pub(super) static MEANING: Meaning = Meaning {
 };
 
 const SIZES: &str = "the model has other sizes than its name says";
-const FROZEN: &str = "parts of the model are not trained: fewer gradients and moments than are counted";
 const TEACHER: &str = "a teacher whose logits are there beside the model’s";
 const OTHER: &str = "another kind of training than that of a language model on its next token";
 pub(super) const DROPOUT: &str = "dropout behind the adapters keeps a mask of each of their outputs";
 pub(super) const HEAD: &str = "the head has adapters as well, and what they add is as large as the logits";
 pub(super) const EXCLUDED: &str = "some matrices have no adapter and are counted with one";
-pub(super) const REPLICAS: &str = "a copy of the sharded model on every group of GPUs instead of on all together";
 const KERNELS: &str = "attention by kernels of another kind";
 pub(super) const MEGATRON: &str =
     "Megatron-LM’s FSDP has buffers of its own for gradients and gathered weights; PyTorch’s is counted";
@@ -97,19 +95,12 @@ static CONFIG: Table = Table {
         open(&["distributed.pp_size"], Number("pp")),
         open(&["distributed.ep_size"], Number("ep")),
         key(&["distributed.sequence_parallel"], "false", Words(&switch(Link("sp=on"), Link("sp=off")))),
-        key(
-            &["distributed.mp_policy.param_dtype"],
-            "bfloat16",
-            Words(&[("bfloat16", Said::Fact(Fact::FsdpCasts(true))), ("float32", Said::Fact(Fact::FsdpCasts(false)))]),
-        ),
+        key(&["distributed.mp_policy.param_dtype"], "bfloat16", Words(torchtitan::CASTS)),
         open(
             &["distributed.offload_policy._target_"],
             Words(&[("torch.distributed.fsdp.CPUOffloadPolicy", Said::Fact(Fact::OffloadsParameters(true)))]),
         ),
-        open(
-            &["distributed.reshard_after_forward"],
-            Words(&switch(Said::Fact(Fact::Reshards(true)), Said::Fact(Fact::Reshards(false)))),
-        ),
+        open(&["distributed.reshard_after_forward"], Words(RESHARDS)),
         key(
             &["distributed.moe.reshard_after_forward"],
             "false",
@@ -202,10 +193,7 @@ static CONFIG: Table = Table {
         open(&["nproc_per_node"], Counts(Count::PerMachine)),
         open(&["quantization.load_in_4bit"], Words(python::FOUR)),
         open(&["quantization.load_in_8bit"], Words(python::EIGHT)),
-        open(
-            &["quantization.bnb_4bit_use_double_quant"],
-            Words(&[("true", Nothing), ("false", NotCounted(python::SINGLE))]),
-        ),
+        open(&["quantization.bnb_4bit_use_double_quant"], Words(python::DOUBLE)),
         open(
             &["freeze_config.freeze_vision_tower"],
             Words(&[("true", Link("tower=frozen")), ("false", Link("tower=trained"))]),
@@ -243,12 +231,12 @@ static CONFIG: Table = Table {
         ("model.vocab_size", "a GPT-2 of these sizes"),
         ("model.num_labels", "a head of this many classes instead of a vocabulary"),
         ("model.use_liger_kernel", "Liger’s kernels keep less for the backward pass"),
-        ("model.backend.te_fp8.*", "products in fp8 keep some inputs in one byte instead of two"),
-        ("fp8.enabled", "products in fp8 keep some inputs in one byte instead of two"),
+        ("model.backend.te_fp8.*", reasons::FP8),
+        ("fp8.enabled", reasons::FP8),
         ("distributed.autocast_dtype", FP32),
         ("autocast.enabled", FP32),
         ("autocast.dtype", FP32),
-        ("distributed.dp_replicate_size", REPLICAS),
+        ("distributed.dp_replicate_size", reasons::REPLICAS),
         ("distributed.tp_plan*", "a plan of its own divides the matrices"),
         ("distributed.enable_async_tensor_parallel", "gathered activations pass through buffers of their own"),
         ("distributed.enable_fsdp2_prefetch", "several layers are whole at once"),
@@ -263,7 +251,7 @@ static CONFIG: Table = Table {
         ("peft.match_all_linear", HEAD),
         ("peft.exclude_modules", EXCLUDED),
         ("peft.moe_rank_scaling", "adapters of experts have a smaller rank"),
-        ("peft.use_dora", "DoRA keeps a norm of every adapted matrix and the product of its adapters"),
+        ("peft.use_dora", reasons::DORA),
         ("peft.use_memory_efficient_lora", "products of adapters are computed again and keep less"),
         ("qat.*", "fake quantization keeps rounded copies of weights for the backward pass"),
         ("teacher_*", TEACHER),
@@ -283,7 +271,7 @@ static CONFIG: Table = Table {
     ],
 };
 
-/// What has no name of its own above.
+/// The keys without a row in the table before, which is asked first.
 static REST: Table = Table {
     source: CONFIG.source,
     is_of_scripts: false,
@@ -293,6 +281,6 @@ static REST: Table = Table {
         ("model.*", OTHER),
         ("distributed.*", "another setting of how the model is divided"),
         ("loss_fn.*", OTHER),
-        ("freeze_config.*", FROZEN),
+        ("freeze_config.*", reasons::SOME_PARTS),
     ],
 };

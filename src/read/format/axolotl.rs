@@ -5,7 +5,7 @@ use super::super::facts::{AdapterRule, Count, Fact, Half};
 use super::Rule::{Above, Count as Counts, File, Model, Number, Optimizer, OptimizerArguments, Share, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
 use super::transformers::ATTENTION;
-use super::{Format, Meaning, Needs, Row, Table, accelerate, key, open, peft, python, switch};
+use super::{Format, Meaning, Needs, Row, Table, accelerate, key, open, peft, python, reasons, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::Axolotl,
@@ -242,15 +242,15 @@ static CONFIG: Table = Table {
         ("relora", "ReLoRA merges adapters and begins anew"),
         ("relora*", "ReLoRA merges adapters and begins anew"),
         ("lisa*", "LISA trains some layers at a time: fewer gradients and moments than are counted"),
-        ("spectrum*", "only some layers are trained: fewer gradients and moments than are counted"),
+        ("spectrum*", reasons::SOME_LAYERS),
         ("qat*", "weights are quantized once more in every forward pass"),
-        ("fp8*", "products in fp8 keep some inputs in one byte instead of two"),
+        ("fp8*", reasons::FP8),
         ("tiled_mlp*", "the feed-forward block runs in pieces of the sequence: less of it is there at once"),
         ("layer_offloading", "frozen layers wait in CPU memory"),
         ("ple_cpu_offload", "embeddings of single layers wait in CPU memory"),
         ("quantize_moe_experts", "experts are quantized, too; in stacks they are counted in 16 bits"),
         ("selective_checkpointing*", "some products of a layer are kept and not computed again"),
-        ("dp_replicate_size", "a copy of the sharded model on every group of GPUs instead of on all together"),
+        ("dp_replicate_size", reasons::REPLICAS),
         ("torch_empty_cache_steps", "cached blocks are given back every so many steps"),
         ("max_memory*", "the model is spread over GPUs and CPU memory by hand"),
         ("gpu_memory_limit", "the model is spread over GPUs and CPU memory by hand"),
@@ -258,8 +258,8 @@ static CONFIG: Table = Table {
         ("embeddings_skip_upcast", "embeddings stay in 16 bits"),
         ("llama4_linearized_experts", "experts become linear layers, each a matrix of its own"),
         ("dpo_use_liger_kernel", "DPO’s logits are never there in full"),
-        ("peft_use_dora", "DoRA keeps a norm of every adapted matrix and the product of its adapters"),
-        ("lora_modules_to_save", "these modules are trained as a whole: weights, gradients and moments of all of them"),
+        ("peft_use_dora", reasons::DORA),
+        ("lora_modules_to_save", reasons::WHOLE_MODULES),
         ("peft_layers_to_transform", "fewer layers have adapters than are counted"),
         ("lora_target_parameters", "adapters of single parameters, such as stacks of experts"),
         ("lora_rank_pattern*", "some matrices have another rank than is counted"),

@@ -2,7 +2,7 @@
 
 use super::{Format, Meaning, Row, Table};
 
-/// What every key of them means.
+/// The meaning of every such file: none of its keys matters.
 pub(super) static MEANING: Meaning = Meaning {
     always: &[],
     tables: &[&Table { source: "", is_of_scripts: false, keys: &[], no_matter: "*", not_counted: &[] }],

@@ -5,7 +5,7 @@ use super::super::facts::{AdapterRule, Fact, Loaded, OwnOptimizer};
 use super::Rule::{File, Model, Number, Optimizer, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
 use super::transformers::TRAINER;
-use super::{Format, Meaning, Needs, Row, Table, accelerate, key, open, peft, switch};
+use super::{Format, Meaning, Needs, Row, Table, accelerate, key, open, peft, reasons, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::LlamaFactory,
@@ -41,7 +41,7 @@ static ARGUMENTS: Table = Table {
             Words(&[
                 ("lora", Said::Fact(Fact::Adapters(true))),
                 ("full", Said::Fact(Fact::Adapters(false))),
-                ("freeze", NotCounted("only some layers are trained: fewer gradients and moments than are counted")),
+                ("freeze", NotCounted(reasons::SOME_LAYERS)),
                 ("oft", NotCounted("rotations instead of two matrices for each target")),
             ]),
         ),
@@ -66,11 +66,7 @@ static ARGUMENTS: Table = Table {
         key(&["lora_target"], "all", Targets),
         key(&["lora_dropout"], "0", peft::DROPOUT),
         open(&["quantization_bit"], Words(QUANTIZED)),
-        key(
-            &["double_quantization"],
-            "true",
-            Words(&[("true", Nothing), ("false", NotCounted(super::python::SINGLE))]),
-        ),
+        key(&["double_quantization"], "true", Words(super::python::DOUBLE)),
         open(&["pure_bf16"], Words(&switch(Said::Fact(Fact::Pure(true)), Nothing))),
         key(
             &["flash_attn"],
@@ -120,8 +116,8 @@ static ARGUMENTS: Table = Table {
             crop_to_patches freeze_multi_modal_projector freeze_language_model model_max_length compute_dtype \
             enable_torch_profiler profile* ppo_buffer_size train_from_scratch predict_with_generate generation_*",
     not_counted: &[
-        ("use_dora", "DoRA keeps a norm of every adapted matrix and the product of its adapters"),
-        ("additional_target", "these modules are trained as a whole: weights, gradients and moments of all of them"),
+        ("use_dora", reasons::DORA),
+        ("additional_target", reasons::WHOLE_MODULES),
         ("galore_layerwise", LAYERWISE),
         ("apollo_layerwise", LAYERWISE),
         ("use_badam", "BAdam trains one block at a time: fewer gradients and moments than are counted"),
@@ -133,10 +129,10 @@ static ARGUMENTS: Table = Table {
         ("use_unsloth_gc", "Unsloth’s recomputation also moves the inputs of layers to CPU memory"),
         ("shift_attn", "attention in groups of tokens"),
         ("upcast_lmhead_output", "logits in fp32 once more"),
-        ("fp8*", "products in fp8 keep some inputs in one byte instead of two"),
+        ("fp8*", reasons::FP8),
         ("use_kt", "experts in CPU memory by KTransformers"),
         ("kt_*", "experts in CPU memory by KTransformers"),
-        ("freeze_trainable_*", "only some layers are trained: fewer gradients and moments than are counted"),
+        ("freeze_trainable_*", reasons::SOME_LAYERS),
         ("use_mca", "Megatron-Core carries out the step"),
         ("block_diag_attn", "attention by blocks of documents, with a mask"),
         ("use_v1_kernels", "kernels that keep less for the backward pass"),

@@ -4,7 +4,7 @@
 use super::super::facts::{AdapterRule, Count, Fact, Half, Loaded, OwnOptimizer, Shards};
 use super::Rule::{Count as Counts, File, Model, Number, Only, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
-use super::{Format, Meaning, Needs, Row, Table, key, open, peft, switch};
+use super::{Format, Meaning, Needs, RESHARDS, Row, Table, key, open, peft, reasons, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::LlamaFactoryV1,
@@ -33,7 +33,6 @@ pub(super) static MEANING: Meaning = Meaning {
     within: &[],
 };
 
-const FREEZE: &str = "only some layers are trained: fewer gradients and moments than are counted";
 const PAIRS: &str = "DPO reads both answers of a pair in one row of cutoff_len tokens, and compares with a reference";
 
 static ARGUMENTS: Table = Table {
@@ -49,7 +48,7 @@ static ARGUMENTS: Table = Table {
             Words(&[
                 ("none", Said::Fact(Fact::Adapters(false))),
                 ("lora", Said::Fact(Fact::Adapters(true))),
-                ("freeze", NotCounted(FREEZE)),
+                ("freeze", NotCounted(reasons::SOME_LAYERS)),
             ]),
         ),
         key(&["peft_config.r"], "8", Number("rank")),
@@ -58,10 +57,7 @@ static ARGUMENTS: Table = Table {
         // Without a number of bits it is four.
         open(&["quant_config.name"], Words(&[("bnb", Said::Fact(Fact::Quantizes(true))), ("auto", Nothing)])),
         open(&["quant_config.quantization_bit"], Words(super::llama_factory::QUANTIZED)),
-        open(
-            &["quant_config.double_quantization"],
-            Words(&[("true", Nothing), ("false", NotCounted(super::python::SINGLE))]),
-        ),
+        open(&["quant_config.double_quantization"], Words(super::python::DOUBLE)),
         key(&["micro_batch_size"], "1", Number("b")),
         open(&["global_batch_size"], Counts(Count::GlobalBatch)),
         key(&["cutoff_len"], "2048", Number("s")),
@@ -96,10 +92,7 @@ static ARGUMENTS: Table = Table {
         ),
         open(&["dist_config.config_file"], File(super::transformers::DEEPSPEED)),
         open(&["dist_config.offload_params"], Words(&switch(Said::Fact(Fact::OffloadsParameters(true)), Nothing))),
-        open(
-            &["dist_config.reshard_after_forward"],
-            Words(&switch(Said::Fact(Fact::Reshards(true)), Said::Fact(Fact::Reshards(false)))),
-        ),
+        open(&["dist_config.reshard_after_forward"], Words(RESHARDS)),
         key(
             &["optim_config.name"],
             "none",
@@ -117,19 +110,16 @@ static ARGUMENTS: Table = Table {
         learning_rate num_train_epochs max_steps max_grad_norm batching_workers cp_mode dist_timeout seed full_determinism \
         resume_from_checkpoint save_* logging_steps sample_backend max_new_tokens",
     not_counted: &[
-        ("peft_config.use_dora", "DoRA keeps a norm of every adapted matrix and the product of its adapters"),
-        (
-            "peft_config.modules_to_save",
-            "these modules are trained as a whole: weights, gradients and moments of all of them",
-        ),
+        ("peft_config.use_dora", reasons::DORA),
+        ("peft_config.modules_to_save", reasons::WHOLE_MODULES),
         ("peft_config.adapter_name_or_path", "the rank and the matrices of this adapter are those that count"),
-        ("peft_config.freeze_*", FREEZE),
+        ("peft_config.freeze_*", reasons::SOME_LAYERS),
         ("peft_config.export_dir", "an adapter is merged into its model, and nothing is trained"),
         ("dist_config.ep_size", "experts are divided over GPUs"),
         ("dist_config.fsdp_ignored_modules", "some modules are whole on every GPU"),
         ("cp_size", "Ulysses divides the heads of attention over GPUs"),
         ("dp_size", "how many GPUs there are is read of the launcher"),
-        ("mp_*", "a copy of the sharded model on every group of GPUs instead of on all together"),
+        ("mp_*", reasons::REPLICAS),
         ("pref_*", PAIRS),
         ("simpo_gamma", PAIRS),
         ("dpo_label_smoothing", PAIRS),

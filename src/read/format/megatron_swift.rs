@@ -5,7 +5,7 @@ use super::super::facts::{AdapterRule, Count, Fact, Granularity, Half};
 use super::Rule::{Count as Counts, Model, Number, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
 use super::megatron::{ATTENTION, FP8_RECIPES, LOSS_FUSION, SHARED};
-use super::{Format, Meaning, Needs, Row, Table, key, open, peft, switch};
+use super::{Format, Meaning, Needs, Row, Table, key, open, peft, reasons, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::MegatronSwift,
@@ -114,7 +114,7 @@ static ARGUMENTS: Table = Table {
         ("freeze_llm", "the language model is not trained"),
         ("freeze_parameters*", "only some weights are trained: fewer gradients and moments than are counted"),
         ("trainable_parameters*", "more weights are trained than are counted"),
-        ("modules_to_save", "these modules are trained as a whole: weights, gradients and moments of all of them"),
+        ("modules_to_save", reasons::WHOLE_MODULES),
         ("vit_gradient_checkpointing", "the tower’s layers are computed again by themselves"),
         ("mlp_padding_free", "padding reaches attention and no feed-forward block"),
         ("offload_*", "something leaves the GPU while the engine generates"),

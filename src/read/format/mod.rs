@@ -21,6 +21,7 @@ pub(super) mod nemo_rl;
 mod openrlhf;
 mod peft;
 mod python;
+mod reasons;
 pub(super) mod torchtitan;
 mod torchtune;
 mod transformers;
@@ -121,7 +122,7 @@ pub(super) struct Row {
     pub(super) needs: Option<Needs>,
 }
 
-/// What a text of a format means. Its tables are most of what reading takes to transfer, so that nothing but the functions
+/// The meaning of a text of a format. The tables are most of what reading takes to transfer, so that nothing but the functions
 /// at the end of this file may name one.
 pub(super) struct Meaning {
     /// What is so in every text of the format.
@@ -340,6 +341,9 @@ impl Meaning {
 const fn switch(on: Said, off: Said) -> [(&'static str, Said); 2] {
     [("true", on), ("false", off)]
 }
+
+/// Whether FSDP 2 lets weights go between the forward and the backward pass.
+const RESHARDS: &[(&str, Said)] = &switch(Said::Fact(Fact::Reshards(true)), Said::Fact(Fact::Reshards(false)));
 
 /// The meaning of a format that has none, which a test excludes.
 pub(super) static NO_MEANING: Meaning = Meaning { always: &[], tables: &[], within: &[] };

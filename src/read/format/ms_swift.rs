@@ -4,7 +4,7 @@ use super::super::facts::{AdapterRule, Count, Fact, Loaded};
 use super::Rule::{Count as Counts, File, Model, Number, Share, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
 use super::transformers::{FLAG_BF16, RECOMPUTES, TRAINER};
-use super::{Format, Meaning, Needs, Row, Table, accelerate, key, open, peft, python, switch};
+use super::{Format, Meaning, Needs, Row, Table, accelerate, key, open, peft, python, reasons, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::MsSwift,
@@ -53,7 +53,7 @@ static ARGUMENTS: Table = Table {
             ]),
         ),
         open(&["quant_bits", "quantization_bit"], Words(super::llama_factory::QUANTIZED)),
-        open(&["bnb_4bit_use_double_quant"], Words(&[("true", Nothing), ("false", NotCounted(python::SINGLE))])),
+        open(&["bnb_4bit_use_double_quant"], Words(python::DOUBLE)),
         open(&["max_length", "max_model_len"], Number("s")),
         open(&["packing"], Words(&switch(Said::Fact(Fact::Packed(true)), Nothing))),
         open(&["padding_free"], Words(&switch(Said::Fact(Fact::Flattened(true)), Nothing))),
@@ -107,8 +107,8 @@ static ARGUMENTS: Table = Table {
         num_train_epochs train_iters gpu_memory_utilization model_kwargs metric loss_weights norm_bbox lora_ga_* galore_* kl_coef",
     not_counted: &[
         ("sequence_parallel_size", "Ulysses divides the heads of attention over GPUs"),
-        ("use_dora", "DoRA keeps a norm of every adapted matrix and the product of its adapters"),
-        ("modules_to_save", "these modules are trained as a whole: weights, gradients and moments of all of them"),
+        ("use_dora", reasons::DORA),
+        ("modules_to_save", reasons::WHOLE_MODULES),
         ("freeze_parameters*", "only some weights are trained: fewer gradients and moments than are counted"),
         ("trainable_parameters*", "more weights are trained than are counted"),
         ("target_parameters", "adapters of single parameters, such as stacks of experts"),

@@ -5,7 +5,7 @@ use super::super::facts::{AdapterRule, Count, Fact, Loaded, Shards};
 use super::super::syntax::Document;
 use super::Rule::{Above, Count as Counts, Model, Number, Only, Optimizer, Share, Targets, Usual, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
-use super::{Format, Meaning, Needs, Row, Rule, Table, automodel, key, open, switch};
+use super::{Format, Meaning, Needs, Row, Rule, Table, automodel, key, open, reasons, switch};
 use crate::json::Value;
 
 pub(super) static ROW: Row = Row {
@@ -43,8 +43,6 @@ pub(super) static MEANING: Meaning = Meaning {
 /// Its optimizer’s main weights are in fp32; gradients are in the type of the weights but where they are reduced in fp32.
 const MEGATRON: Said = Link("engine=megatron&step=fused&kernels=fused&precision=bf16&zero=1");
 const TOKENS: &str = "a micro-batch of so many tokens, whatever its sequences";
-const FP8: &str = "products in fp8 keep some inputs in one byte instead of two";
-const FROZEN: &str = "parts of the model are not trained: fewer gradients and moments than are counted";
 const MODELS: &str = "another model beside the one that is trained";
 const DRAFT: &str = "layers that predict further tokens: weights, activations and logits of each";
 
@@ -215,15 +213,15 @@ static CONFIG: Table = Table {
         ("policy.draft.enabled", DRAFT),
         ("policy.quant_*", "weights and inputs are rounded as if they were quantized"),
         ("policy.router_replay.*", "the choice of experts is kept"),
-        ("policy.dtensor_cfg.dp_replicate_size", automodel::REPLICAS),
+        ("policy.dtensor_cfg.dp_replicate_size", reasons::REPLICAS),
         ("policy.dtensor_cfg.lora_cfg.match_all_linear", automodel::HEAD),
         ("policy.dtensor_cfg.lora_cfg.exclude_modules", automodel::EXCLUDED),
         ("policy.megatron_cfg.peft.exclude_modules", automodel::EXCLUDED),
         ("policy.dtensor_cfg.automodel_kwargs.use_liger_kernel", "Liger’s kernels keep less for the backward pass"),
-        ("policy.dtensor_cfg.automodel_kwargs.freeze_config.freeze_language_model", FROZEN),
-        ("policy.megatron_cfg.freeze_vision*", FROZEN),
-        ("policy.megatron_cfg.freeze_sound*", FROZEN),
-        ("policy.megatron_cfg.freeze_config.*", FROZEN),
+        ("policy.dtensor_cfg.automodel_kwargs.freeze_config.freeze_language_model", reasons::SOME_PARTS),
+        ("policy.megatron_cfg.freeze_vision*", reasons::SOME_PARTS),
+        ("policy.megatron_cfg.freeze_sound*", reasons::SOME_PARTS),
+        ("policy.megatron_cfg.freeze_config.*", reasons::SOME_PARTS),
         ("policy.megatron_cfg.virtual_pipeline_model_parallel_size", "chunks of layers of a stage are interleaved"),
         (
             "policy.megatron_cfg.optimizer.use_precision_aware_optimizer",
@@ -234,7 +232,7 @@ static CONFIG: Table = Table {
             "only a part of the optimizer’s state leaves the GPU",
         ),
         ("policy.megatron_cfg.distributed_data_parallel_config.use_custom_fsdp", automodel::MEGATRON),
-        ("policy.megatron_cfg.fp8_cfg.enabled", FP8),
+        ("policy.megatron_cfg.fp8_cfg.enabled", reasons::FP8),
         ("policy.megatron_cfg.fine_grained_activation_offloading", "what some modules keep leaves the GPU"),
         ("policy.megatron_cfg.use_fused_linear_logprobs", "head and log-probabilities chunk by chunk"),
         ("policy.megatron_cfg.defer_fp32_logits", "logits are cast to fp32 in the backward pass"),
@@ -252,7 +250,7 @@ static CONFIG: Table = Table {
     ],
 };
 
-/// What has no name of its own above.
+/// The keys without a row in the table before, which is asked first.
 static REST: Table = Table {
     source: CONFIG.source,
     is_of_scripts: false,

@@ -3,7 +3,7 @@
 use super::super::facts::{AdapterRule, Fact};
 use super::Rule::{self, Above, Model, Number, Targets, Words};
 use super::Said::{self, Link};
-use super::{Format, Meaning, Needs, Row, Table, key, open};
+use super::{Format, Meaning, Needs, Row, Table, key, open, reasons};
 
 /// `LoraConfig(…)` has no `peft_type`, and a class tells it.
 pub(super) static ADAPTER: Row = Row {
@@ -25,11 +25,11 @@ pub(super) const DROPOUT: Rule = Above(Link("adapter_dropout=on"), Link("adapter
 
 /// What LoRA can do beside two matrices for each target.
 pub(super) const NOT_COUNTED: &[(&str, &str)] = &[
-    ("use_dora", "DoRA keeps a norm of every adapted matrix and the product of its adapters"),
-    ("peft_use_dora", "DoRA keeps a norm of every adapted matrix and the product of its adapters"),
-    ("lora_modules_to_save", "these modules are trained as a whole: weights, gradients and moments of all of them"),
-    ("modules_to_save", "these modules are trained as a whole: weights, gradients and moments of all of them"),
-    ("additional_target", "these modules are trained as a whole: weights, gradients and moments of all of them"),
+    ("use_dora", reasons::DORA),
+    ("peft_use_dora", reasons::DORA),
+    ("lora_modules_to_save", reasons::WHOLE_MODULES),
+    ("modules_to_save", reasons::WHOLE_MODULES),
+    ("additional_target", reasons::WHOLE_MODULES),
     ("layers_to_transform", "fewer layers have adapters than are counted"),
     ("peft_layers_to_transform", "fewer layers have adapters than are counted"),
     ("rank_pattern*", "some matrices have another rank than is counted"),

@@ -19,7 +19,9 @@ pub(super) const LOADED: &[(&str, Said)] = &[
 ];
 pub(super) const FOUR: &[(&str, Said)] = &[("true", Said::Fact(Fact::Base(Base::FourBits))), ("false", Nothing)];
 pub(super) const EIGHT: &[(&str, Said)] = &[("true", Said::Fact(Fact::Base(Base::EightBits))), ("false", Nothing)];
-pub(super) const SINGLE: &str = "a second quantization of the scales is counted; without it each 4-bit weight takes 0.048 bytes more (4 bytes for 64, less 0.516 bits)";
+const SINGLE: &str = "a second quantization of the scales is counted; without it each 4-bit weight takes 0.048 bytes more (4 bytes for 64, less 0.516 bits)";
+/// Whether the scales of 4-bit weights are quantized as well.
+pub(super) const DOUBLE: &[(&str, Said)] = &[("true", Nothing), ("false", NotCounted(SINGLE))];
 
 pub(super) static BITS_AND_BYTES: Row = Row {
     format: Format::BitsAndBytes,
@@ -36,7 +38,7 @@ pub(super) static BITS_AND_BYTES_MEANING: Meaning = Meaning {
         keys: &[
             open(&["load_in_4bit"], Words(FOUR)),
             open(&["load_in_8bit"], Words(EIGHT)),
-            key(&["bnb_4bit_use_double_quant"], "false", Words(&[("true", Nothing), ("false", NotCounted(SINGLE))])),
+            key(&["bnb_4bit_use_double_quant"], "false", Words(DOUBLE)),
         ],
         no_matter: "\
             bnb_4bit_compute_dtype bnb_4bit_quant_type bnb_4bit_quant_storage llm_int8_threshold \

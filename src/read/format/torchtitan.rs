@@ -20,6 +20,10 @@ pub(super) static ROW: Row = Row {
 pub(super) static MEANING: Meaning =
     Meaning { always: &[Link("engine=torchtitan&attn=flash&dropout=off")], tables: &[&CONFIG], within: &[] };
 
+/// The type to which FSDP casts weights as it gathers them.
+pub(super) const CASTS: &[(&str, Said)] =
+    &[("bfloat16", Said::Fact(Fact::FsdpCasts(true))), ("float32", Said::Fact(Fact::FsdpCasts(false)))];
+
 static CONFIG: Table = Table {
     source: "torchtitan 0.2.2, config/job_config.py, JobConfig; of 0.3.0, config/configs.py, the names that it kept",
     is_of_scripts: false,
@@ -36,11 +40,7 @@ static CONFIG: Table = Table {
                 ("bfloat16", Said::Fact(Fact::Loaded(Loaded::Half))),
             ]),
         ),
-        key(
-            &["training.mixed_precision_param"],
-            "bfloat16",
-            Words(&[("bfloat16", Said::Fact(Fact::FsdpCasts(true))), ("float32", Said::Fact(Fact::FsdpCasts(false)))]),
-        ),
+        key(&["training.mixed_precision_param"], "bfloat16", Words(CASTS)),
         open(&["training.enable_cpu_offload"], Words(&switch(Said::Fact(Fact::OffloadsParameters(true)), Nothing))),
         key(&["parallelism.data_parallel_replicate_degree"], "1", Counts(Count::Replicas)),
         open(&["parallelism.data_parallel_shard_degree"], Counts(Count::Shards)),

@@ -4,7 +4,7 @@
 use super::super::facts::{AdapterRule, Fact};
 use super::Rule::{Component, Number, Targets, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
-use super::{Format, Meaning, Needs, Row, Table, key, open, peft, switch};
+use super::{Format, Meaning, Needs, Row, Table, key, open, peft, reasons, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::Torchtune,
@@ -93,11 +93,8 @@ static CONFIG: Table = Table {
         ("ac_mode", "some products of a layer are kept and not computed again"),
         ("ac_option", "some products of a layer are kept and not computed again"),
         ("teacher_*", "a teacher whose logits are there beside the model’s"),
-        (
-            "data_parallel_replicate_dim",
-            "a copy of the sharded model on every group of GPUs instead of on all together",
-        ),
-        ("enable_fp8_training", "products in fp8 keep some inputs in one byte instead of two"),
+        ("data_parallel_replicate_dim", reasons::REPLICAS),
+        ("enable_fp8_training", reasons::FP8),
         ("model.*", "the model has other parts than its name says"),
         ("policy_model*", "PPO’s models"),
         ("reward_*", "PPO’s models"),

@@ -3,7 +3,7 @@
 use super::super::facts::{Count, Fact, Half, Shards};
 use super::Rule::{Count as Counts, File, Number, Optimizer, OptimizerArguments, Words};
 use super::Said::{self, Link, NotCounted, Nothing};
-use super::{Format, Meaning, Needs, Row, Table, key, open};
+use super::{Format, Meaning, Needs, Row, Table, key, open, reasons};
 
 pub(super) static ROW: Row = Row {
     format: Format::Transformers,
@@ -179,7 +179,7 @@ pub(super) static TRAINER: Table = Table {
                 ("offload", Said::Fact(Fact::OffloadsParameters(true))),
                 ("shard_grad_op", Said::Fact(Fact::Reshards(false))),
                 ("full_shard", Said::Fact(Fact::Fsdp(true))),
-                ("hybrid", NotCounted("a copy of the sharded model on every group of GPUs instead of on all together")),
+                ("hybrid", NotCounted(reasons::REPLICAS)),
                 ("no_shard", Said::Fact(Fact::NoShard)),
                 ("true", Said::Fact(Fact::Fsdp(true))),
                 ("false", Said::Fact(Fact::Fsdp(false))),
@@ -223,10 +223,7 @@ pub(super) static TRAINER: Table = Table {
             "only some layers are computed again; all others keep everything",
         ),
         ("parallelism_config.sp_size", "Ulysses divides the heads of attention over GPUs"),
-        (
-            "parallelism_config.dp_replicate_size",
-            "a copy of the sharded model on every group of GPUs instead of on all together",
-        ),
+        ("parallelism_config.dp_replicate_size", reasons::REPLICAS),
         ("eval_use_gather_object", "gathered outputs are copied once more while the model is evaluated"),
     ],
 };

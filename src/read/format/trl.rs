@@ -222,7 +222,7 @@ static MODEL_CONFIG: Table = Table {
         open(&["lora_target_modules"], Targets),
         open(&["load_in_4bit"], Words(python::FOUR)),
         open(&["load_in_8bit"], Words(python::EIGHT)),
-        open(&["use_bnb_nested_quant"], Words(&[("true", Nothing), ("false", NotCounted(python::SINGLE))])),
+        open(&["use_bnb_nested_quant"], Words(python::DOUBLE)),
     ],
     no_matter: "\
             lora_alpha use_rslora bnb_4bit_quant_type bnb_4bit_quant_storage lora_task_type model_revision \

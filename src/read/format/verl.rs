@@ -3,7 +3,7 @@
 use super::super::facts::{Count, Fact, Half, Loaded, Shards};
 use super::Rule::{Count as Counts, Model, Number, Rank, Share, Targets, Words};
 use super::Said::{self, Link, Nothing};
-use super::{Format, Meaning, Needs, Row, Table, key, open, switch};
+use super::{Format, Meaning, Needs, RESHARDS, Row, Table, key, open, switch};
 
 pub(super) static ROW: Row = Row {
     format: Format::Verl,
@@ -98,10 +98,7 @@ static CONFIG: Table = Table {
                 ("bfloat16", Said::Fact(Fact::Loaded(Loaded::Half))),
             ]),
         ),
-        open(
-            &["actor_rollout_ref.actor.fsdp_config.reshard_after_forward"],
-            Words(&[("true", Said::Fact(Fact::Reshards(true))), ("false", Said::Fact(Fact::Reshards(false)))]),
-        ),
+        open(&["actor_rollout_ref.actor.fsdp_config.reshard_after_forward"], Words(RESHARDS)),
         key(
             &["actor_rollout_ref.rollout.name"],
             "vllm",

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What is expected of one kind of recipe: its text, and what it says.
+/// Holds that each text says its words, and that none of its keys is left not understood.
 fn each(recipes: &[(&str, &str)]) {
     for (text, words) in recipes {
         assert_says(&[Text::pasted(text)], words);
