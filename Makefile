@@ -32,7 +32,7 @@ test-firefox: ## the same in Firefox
 test-webkit: ## the same in WebKit
 	@sh tools/browsers.sh webkit
 
-test-exports: ## hand every export to the program it is for (installs them: 8 GB), run the code of the course, count random models, record it all
+test-exports: ## hand every export to the program it is for (installs them: 8 GB), run the code of the course, count random models, read the examples of others, record it all
 	@sh tools/exports.sh
 
 test-configs: ## read the config.json of every model_type of transformers (installed with test-exports), and record it

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Hands what is exported to the programs it is for, runs the programs of the course with PyTorch, counts the memory of
-# random configurations with it, and records what they said.
+# random configurations with it, reads the example folders of four programs, and records what was said.
 set -eu
 . "$(dirname -- "$0")/env.sh"
 . "$(dirname -- "$0")/exports_env.sh"
@@ -22,4 +22,5 @@ sh tools/nullcuda/build.sh "$site" "$null" "$site/triton/backends/nvidia/include
 LD_LIBRARY_PATH=$null LD_PRELOAD=$null/libnullcuda.so NULLCUDA_MIB=4000000 \
     "$venv/bin/python" -W ignore tests/exports/differential.py "${CARGO_TARGET_DIR:-target}/debug/bmax" 2>"$ROOT/target/differential.log" ||
     fail "the random configurations were not counted: target/differential.log says why"
-say "$(($(date +%s) - began)) s; tests/exports/RESULT.md, tests/exports/DIFFERENTIAL.md and tests/listings/RESULT.md are the record"
+sh tools/examples.sh
+say "$(($(date +%s) - began)) s; tests/exports/RESULT.md, tests/exports/DIFFERENTIAL.md and tests/listings/RESULT.md and tests/examples/RESULT.md are the record"

@@ -1,7 +1,7 @@
 //! Commands and Python programs as sections: launchers are peeled off, and what they start says which format its options
 //! are of.
 
-use super::format::{Format, launchers, nemo};
+use super::format::{Format, TRAINER_KEY, launchers, nemo};
 use super::recognise::{Section, of_document};
 use super::syntax::flags::{self, Command, Word};
 use super::syntax::python::Call;
@@ -78,6 +78,41 @@ const SCRIPTS: &[(&str, Format)] = &[
     ("pretrain_gpt", Format::Megatron),
     ("pretrain_mamba", Format::Megatron),
 ];
+
+/// Trainers of trl whose task is none of supervised fine-tuning, DPO, GRPO and reward models, by their scripts and classes
+/// (examples/scripts/, trl/scripts/ and the classes of trl 1.16.0).
+const TRAINERS: &[(&str, &str)] = &[
+    ("async_grpo", "AsyncGRPOConfig"),
+    ("bco", "BCOConfig"),
+    ("cpo", "CPOConfig"),
+    ("distillation", "DistillationConfig"),
+    ("gkd", "GKDConfig"),
+    ("gold", "GOLDConfig"),
+    ("iw_opd", "IWOPDConfig"),
+    ("kto", "KTOConfig"),
+    ("minillm", "MiniLLMConfig"),
+    ("nash_md", "NashMDConfig"),
+    ("online_dpo", "OnlineDPOConfig"),
+    ("orpo", "ORPOConfig"),
+    ("ppo", "PPOConfig"),
+    ("prm", "PRMConfig"),
+    ("rloo", "RLOOConfig"),
+    ("sdft", "SDFTConfig"),
+    ("sdpo", "SDPOConfig"),
+    ("server_distillation", "ServerDistillationConfig"),
+    ("ssd", "SSDConfig"),
+    ("tpo", "TPOConfig"),
+    ("xpo", "XPOConfig"),
+];
+
+/// What a name says of the options behind it.
+#[derive(Clone, Copy)]
+enum Named {
+    /// The format that they are of.
+    Format(Format),
+    /// A trainer of trl’s, by the name of its script.
+    Trainer(&'static str),
+}
 
 /// The sections of a text with a command in it; none where it has none.
 pub(super) fn sections(text: &str) -> Option<Vec<Section>> {
@@ -158,15 +193,15 @@ fn started(words: &[Word], to: &mut Vec<Section>, depth: usize) {
             }
         }
         "llamafactory-cli" | "lmf" if matches!(word(0), Some("sft" | "dpo" | "rm")) => {
-            to.extend(section(rest, Some(Format::LlamaFactoryV1)));
+            to.extend(section(rest, Some(Named::Format(Format::LlamaFactoryV1))));
         }
-        "llamafactory-cli" | "lmf" => to.extend(section(rest, Some(Format::LlamaFactory))),
-        "swift" => to.extend(section(rest, Some(Format::MsSwift))),
-        "megatron" => to.extend(section(rest, Some(Format::MegatronSwift))),
+        "llamafactory-cli" | "lmf" => to.extend(section(rest, Some(Named::Format(Format::LlamaFactory)))),
+        "swift" => to.extend(section(rest, Some(Named::Format(Format::MsSwift)))),
+        "megatron" => to.extend(section(rest, Some(Named::Format(Format::MegatronSwift)))),
         // What stands behind the recipe's configuration changes single keys of it.
         "tune" if word(0) == Some("run") => launched(&rest[1..], Format::Torchrun, to, &mut again),
-        "axolotl" => to.extend(section(rest, Some(Format::Axolotl))),
-        "automodel" => to.extend(section(rest, Some(Format::Automodel))),
+        "axolotl" => to.extend(section(rest, Some(Named::Format(Format::Axolotl)))),
+        "automodel" => to.extend(section(rest, Some(Named::Format(Format::Automodel)))),
         "trl" => to.extend(section(rest, word(0).and_then(by_name))),
         other if other.ends_with(".py") => to.extend(section(rest, by_name(other))),
         _ => {}
@@ -186,7 +221,7 @@ fn launched(words: &[Word], format: Format, to: &mut Vec<Section>, again: &mut d
         at += if has_value { 2 } else { 1 };
     }
     let (own, rest) = words.split_at(at.min(words.len()));
-    to.extend(section(own, Some(format)));
+    to.extend(section(own, Some(Named::Format(format))));
     match rest {
         [m, module, rest @ ..] if m.text.starts_with('-') => to.extend(section(rest, by_name(&module.text))),
         [program, ..] if PROGRAMS.contains(&base(&program.text)) || program.text.ends_with(".py") => again(rest, to),
@@ -195,15 +230,26 @@ fn launched(words: &[Word], format: Format, to: &mut Vec<Section>, again: &mut d
     }
 }
 
-/// The format of the options of a script or a module.
-fn by_name(name: &str) -> Option<Format> {
+/// What the name of a script or a module says of its options.
+fn by_name(name: &str) -> Option<Named> {
     let small = name.to_ascii_lowercase();
-    SCRIPTS.iter().find(|(part, _)| small.contains(part)).map(|(_, format)| *format)
+    let script = base(&small).trim_end_matches(".py").trim_end_matches("_vlm").trim_end_matches("_tldr");
+    let trainer = TRAINERS.iter().find(|(trainer, _)| *trainer == script).map(|(trainer, _)| Named::Trainer(trainer));
+    trainer.or_else(|| SCRIPTS.iter().find(|(part, _)| small.contains(part)).map(|(_, format)| Named::Format(*format)))
 }
 
 /// The section that options are; by what they are where no name says it.
-fn section(words: &[Word], format: Option<Format>) -> Option<Section> {
+fn section(words: &[Word], named: Option<Named>) -> Option<Section> {
     let (mut document, others) = flags::options(words);
+    let format = match named {
+        Some(Named::Trainer(trainer)) => {
+            let line = words.first().map_or(1, |word| word.line);
+            document.put(TRAINER_KEY.to_owned(), Value::Text(trainer.to_owned()), line);
+            Some(Format::TrlOther)
+        }
+        Some(Named::Format(format)) => Some(format),
+        None => None,
+    };
     // torchtitan 0.3 has a command for each kind of recomputation.
     for word in &others {
         if let Some(mode) = word.text.strip_prefix("activation-checkpoint:") {
@@ -257,10 +303,11 @@ fn is_file(word: &str) -> bool {
 /// The calls of Python whose arguments are read.
 fn calls(text: &str, readers: Readers) -> Result<Vec<Call>, Needs> {
     // A look for brackets behind the names is quicker than reading the text.
-    if !CALLS.iter().any(|(name, _)| text.match_indices(name).any(|(at, _)| text[at + name.len()..].starts_with('('))) {
+    let names: Vec<&'static str> =
+        CALLS.iter().map(|(name, _)| *name).chain(TRAINERS.iter().map(|(_, class)| *class)).collect();
+    if !names.iter().any(|name| text.match_indices(name).any(|(at, _)| text[at + name.len()..].starts_with('('))) {
         return Ok(Vec::new());
     }
-    let names: Vec<&'static str> = CALLS.iter().map(|(name, _)| *name).collect();
     Ok(readers.python.ok_or(Needs::Python)?(text, &names))
 }
 
@@ -295,23 +342,28 @@ const CALLS: &[(&str, Format)] = &[
 pub(super) fn of_python(text: &str, readers: Readers) -> Result<Option<Vec<Section>>, Needs> {
     let mut sections = Vec::new();
     for call in calls(text, readers)? {
-        let Some((_, format)) = CALLS.iter().find(|(name, _)| *name == call.name) else { continue };
+        let trainer = TRAINERS.iter().find(|(_, class)| *class == call.name).map(|(trainer, _)| *trainer);
+        let known = CALLS.iter().find(|(name, _)| *name == call.name).map(|(_, format)| *format);
+        let Some(format) = known.or(trainer.map(|_| Format::TrlOther)) else { continue };
         // Tokenizers and configurations are loaded by the same name.
-        let loads = *format == Format::FromPretrained;
+        let loads = format == Format::FromPretrained;
         if loads && !(call.owner.contains("Model") || call.owner.contains("LM")) || call.owner.contains("Tokenizer") {
             continue;
         }
         let mut document = call.document;
-        if let Some(name) = call.first.filter(|_| loads || *format == Format::UnslothModel) {
+        if let Some(name) = call.first.filter(|_| loads || format == Format::UnslothModel) {
             let key = if loads { "pretrained_model_name_or_path" } else { "model_name" };
             document.entries.push(Entry { path: key.to_owned(), value: Value::Text(name), line: call.line });
+        }
+        if let Some(trainer) = trainer {
+            document.put(TRAINER_KEY.to_owned(), Value::Text(trainer.to_owned()), call.line);
         }
         if call.name == "ParallelismConfig" {
             for entry in &mut document.entries {
                 entry.path = format!("parallelism_config.{}", entry.path);
             }
         }
-        let section = Section { expressions: call.expressions, is_call: true, ..Section::new(*format, document) };
+        let section = Section { expressions: call.expressions, is_call: true, ..Section::new(format, document) };
         sections.push(section);
     }
     Ok((!sections.is_empty()).then_some(sections))

@@ -116,7 +116,7 @@ fn is_below(path: &str, prefix: &str) -> bool {
 }
 
 /// The meaning that has a path, and the path in it.
-fn within<'a>(meaning: &'static Meaning, path: &'a str) -> (&'static Meaning, &'a str) {
+pub(super) fn within<'a>(meaning: &'static Meaning, path: &'a str) -> (&'static Meaning, &'a str) {
     for (prefix, inner) in meaning.within {
         // What the format itself has of a key goes before what the other one has.
         if let Some(rest) = below(path, prefix).filter(|rest| !rest.is_empty())
@@ -130,6 +130,12 @@ fn within<'a>(meaning: &'static Meaning, path: &'a str) -> (&'static Meaning, &'
 
 fn outcome(meaning: &'static Meaning, path: &str, value: &Value, compared: &mut usize) -> (String, Outcome) {
     let Some(found) = meaning.find(path) else {
+        // The opposite of a switch that is on by itself (`_parse_dataclass_field` in transformers/hf_argparser.py).
+        if let (Some(switch), Value::Bool(true)) = (path.strip_prefix("no_"), value)
+            && meaning.find(switch).is_some()
+        {
+            return outcome(meaning, switch, &Value::Bool(false), compared);
+        }
         *compared += 1;
         let like = if *compared > COMPARED || secrets::is_secret(path) {
             Vec::new()
@@ -209,7 +215,9 @@ fn by_rule(key: &'static Key, value: &Value) -> (String, Outcome) {
             };
             match counted {
                 Some(counted) => (safe(value), Outcome::Claims(vec![Claim::Count(*count, counted)])),
-                None if number().is_some_and(|number| number < 1.0) => (safe(value), Outcome::NoMatter),
+                None if text == "all" || number().is_some_and(|number| number < 1.0) => {
+                    (safe(value), Outcome::NoMatter)
+                }
                 None => (String::new(), Outcome::NotUnderstood(Why::Value)),
             }
         }
@@ -321,16 +329,17 @@ const FEED_FORWARD: [&str; 9] = ["gate_proj", "up_proj", "down_proj", "gate_up",
 
 fn targets(text: &str) -> (String, Outcome) {
     let is_name = |name: &&str| !name.is_empty();
+    let pattern = text.contains('(').then(|| matched(text).unwrap_or_default());
     // NeMo AutoModel has an asterisk for the way to a matrix.
-    let names =
-        text.split([',', ' ', '|']).map(str::trim).filter(is_name).map(|name| name.trim_start_matches(['*', '.']));
-    let names: Vec<&str> = names.collect();
+    let names = pattern.as_deref().unwrap_or(text).split([',', ' ', '|']).map(str::trim).filter(is_name);
+    let names: Vec<&str> = names.map(|name| name.trim_start_matches(['*', '.'])).collect();
     let link = |word: &str| Outcome::Claims(vec![Claim::Link("targets", word.to_owned())]);
     let has = |parts: &[&str]| names.iter().any(|name| parts.iter().any(|part| name.contains(part)));
     let is_known = |name: &&str| [&ATTENTION[..], &FEED_FORWARD[..]].concat().iter().any(|part| name.contains(part));
     let shown =
         if names.iter().all(is_known) && !secrets::is_secret(text) { secrets::shown(text) } else { String::new() };
     let outcome = match names.as_slice() {
+        [] if pattern.is_some() => Outcome::NotCounted(OTHER_MATRICES),
         // peft takes the matrices of the LoRA paper where nobody names any (`TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING`).
         [] => link("qv"),
         ["all-linear" | "all" | "all_linear" | "_proj"] => return (names.concat(), link("all")),
@@ -343,12 +352,50 @@ fn targets(text: &str) -> (String, Outcome) {
         }
         names if names.iter().all(is_known) && has(&FEED_FORWARD) && has(&ATTENTION) => link("all"),
         names if names.iter().all(is_known) && !has(&FEED_FORWARD) => link("attention"),
-        names if names.iter().any(is_known) || text.contains('*') => {
-            Outcome::NotCounted("other matrices than queries and values, all of attention, or all have adapters")
-        }
+        names if names.iter().any(is_known) || text.contains('*') => Outcome::NotCounted(OTHER_MATRICES),
         _ => Outcome::NotUnderstood(Why::Value),
     };
     (shown, outcome)
+}
+
+const OTHER_MATRICES: &str = "other matrices than queries and values, all of attention, or all have adapters";
+
+/// The names of matrices that a regular expression of peft's matches in every layer, with commas between them; `None` where
+/// it picks layers, or says more than choices in brackets.
+fn matched(pattern: &str) -> Option<String> {
+    const MOST: usize = 128;
+    let mut open = vec![pattern.replace("\\.", ".").replace("(?:", "(")];
+    let mut names: Vec<String> = Vec::new();
+    // Each round takes one choice out of one text, and every text has fewer brackets than the one that it came from.
+    while let Some(text) = open.pop() {
+        if open.len() + names.len() > MOST {
+            return None;
+        }
+        let end = text.find(')');
+        let start = end.and_then(|end| text[..end].rfind('('));
+        let (Some(start), Some(end)) = (start, end) else {
+            if text.contains(['(', ')']) {
+                return None;
+            }
+            for one in text.split('|').map(|one| one.trim_end_matches(['.', '*', '?', '$'])) {
+                let name = one.rsplit('.').next().unwrap_or_default().trim_start_matches('*').to_owned();
+                if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+                    return None;
+                }
+                names.push(name);
+            }
+            continue;
+        };
+        let (before, choice, after) = (&text[..start], &text[start + 1..end], &text[end + 1..]);
+        // Looking ahead, and numbers of layers.
+        if choice.starts_with('?') || choice.split('|').any(|one| one.parse::<u32>().is_ok()) {
+            return None;
+        }
+        let left_out = after.starts_with('?').then_some("");
+        let after = after.trim_start_matches('?');
+        open.extend(choice.split('|').chain(left_out).map(|one| format!("{before}{one}{after}")));
+    }
+    Some(names.join(","))
 }
 
 /// A rank and a momentum among `name=value` pairs.

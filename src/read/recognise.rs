@@ -71,6 +71,8 @@ pub enum Unread {
     Syntax(SyntaxError),
     /// It looks like JSON, and its reader stops.
     Json(json::JsonError),
+    /// It is a program of Python that has its configuration from elsewhere.
+    Program,
     /// It is a text of none of the formats; its syntax, where it has one, and the first keys that no format has.
     Unknown(Option<syntax::Syntax>),
 }
@@ -87,6 +89,10 @@ impl fmt::Display for Unread {
             Self::Syntax(fault) => fault.fmt(f),
             Self::Json(fault) if fault.reason.is_limit() => write!(f, "it is more than is read: {}", fault.reason),
             Self::Json(fault) => write!(f, "it looks like JSON, but: {fault}"),
+            Self::Program => f.write_str(
+                "it is a program of Python, and no settings stand in it; paste the command that starts it, or the file that \
+                 it reads",
+            ),
             Self::Unknown(Some(syntax)) => {
                 write!(f, "it is {}, and of none of the formats that are read", syntax.name())
             }
@@ -112,7 +118,10 @@ pub(super) fn recognise_all(text: &str, readers: Readers) -> Result<Vec<Recognis
         all.retain(is_read);
         return Ok(all);
     }
-    Ok(vec![all.into_iter().next().unwrap_or(Recognised::Unread(Unread::Empty))])
+    // The documentation of a program has blocks between fences as well.
+    let program = Recognised::Unread(Unread::Program);
+    let why = if all.contains(&program) { Some(program) } else { all.into_iter().next() };
+    Ok(vec![why.unwrap_or(Recognised::Unread(Unread::Empty))])
 }
 
 /// A text, and of an error what stands around it, as far as that is read: what is not understood there is a log.
@@ -205,11 +214,30 @@ pub(super) fn recognise(text: &str, readers: Readers) -> Result<Recognised, Need
     if let Some(sections) = commands.as_ref().filter(|sections| !sections.is_empty()) {
         return Ok(Recognised::Sections(sections.clone()));
     }
+    // Python has names in front of colons as well.
+    if is_program(text) {
+        return unread(Unread::Program);
+    }
     match of_yaml(text, readers)? {
         Ok(Some(section)) => Ok(Recognised::Sections(vec![section])),
         Ok(None) => unread(Unread::Unknown(commands.map(|_| syntax::Syntax::Flags))),
         Err(fault) => unread(Unread::Syntax(fault)),
     }
+}
+
+/// Whether a text imports something, or defines a function or a class, as Python does.
+fn is_program(text: &str) -> bool {
+    let is_name =
+        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte));
+    text.lines().any(|line| {
+        let mut words = line.split_whitespace();
+        match (words.next(), words.next(), words.next()) {
+            (Some("import"), Some(name), None | Some("as")) => is_name(name),
+            (Some("from"), Some(name), Some("import")) => is_name(name),
+            (Some("def" | "class"), Some(name), _) => name.contains('(') || name.ends_with(':'),
+            _ => false,
+        }
+    })
 }
 
 fn of_json(text: &str, readers: Readers) -> Result<Recognised, Needs> {

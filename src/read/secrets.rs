@@ -39,7 +39,9 @@ pub(crate) fn shown(text: &str) -> String {
 /// A key as it is shown: in full where it is no longer than any key of the formats.
 pub(crate) fn key(path: &str) -> String {
     const LONGEST: usize = 80;
-    if is_secret(path) {
+    // A token has digits or capitals, where words with underscores (`wandb_project`) have none.
+    let is_words = path.bytes().all(|byte| byte.is_ascii_lowercase() || b"_.".contains(&byte));
+    if !is_words && is_secret(path) {
         return HIDDEN.to_owned();
     }
     if path.len() <= LONGEST && path.bytes().all(|byte| byte.is_ascii_graphic()) {

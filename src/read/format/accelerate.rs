@@ -57,7 +57,10 @@ static CLUSTER: Table = Table {
             monitor_interval env vm deepspeed_config fsdp_config megatron_lm_config gradient_clipping ipex_config \
             dynamo_config.* dynamo_* parallelism_config.parallelism_config_dp_shard_size \
             parallelism_config_dp_shard_size fp8_config* parallelism_config.parallelism_config_cp_* \
-            parallelism_config_cp_* use_parallelism_config distributed_training",
+            parallelism_config_cp_* use_parallelism_config distributed_training \
+            parallelism_config.parallelism_config_sp_backend parallelism_config_sp_backend \
+            parallelism_config.parallelism_config_sp_seq_* parallelism_config_sp_seq_* \
+            parallelism_config.parallelism_config_sp_attn_implementation parallelism_config_sp_attn_implementation",
     not_counted: &[
         ("parallelism_config.parallelism_config_dp_replicate_size", reasons::REPLICAS),
         ("parallelism_config_dp_replicate_size", reasons::REPLICAS),
@@ -168,7 +171,7 @@ static DEEPSPEED: Table = Table {
             deepspeed_inclusion_filter deepspeed_config.deepspeed_exclusion_filter \
             deepspeed_config.deepspeed_inclusion_filter deepspeed_config.offload_optimizer_nvme_path \
             deepspeed_config.offload_param_nvme_path deepspeed_moe_layer_cls_names \
-            deepspeed_config.deepspeed_moe_layer_cls_names",
+            deepspeed_config.deepspeed_moe_layer_cls_names deepspeed_config.seq_parallel_communication_data_type",
     not_counted: &[],
 };
 

@@ -45,7 +45,7 @@ const OPTIMIZERS: &[(&str, Said)] = &[
 ];
 
 static CONFIG: Table = Table {
-    source: "axolotl 0.19.0, utils/schemas/, AxolotlInputConfig and its bases",
+    source: "axolotl 0.19.0, utils/schemas/, AxolotlInputConfig and its bases, and integrations/*/args.py",
     is_of_scripts: false,
     keys: &[
         open(&["base_model"], Model),
@@ -194,7 +194,10 @@ static CONFIG: Table = Table {
         open(&["liger_cross_entropy"], Words(&switch(Link("loss=kernel-inplace"), Nothing))),
         open(&["chunked_cross_entropy"], Words(&switch(Link("loss=chunked"), Nothing))),
         open(&["chunked_cross_entropy_num_chunks"], Number("chunks")),
-        open(&["liger_rms_norm", "liger_glu_activation"], Words(&switch(Said::Fact(Fact::LigerNorms(true)), Nothing))),
+        open(
+            &["liger_rms_norm", "liger_glu_activation", "liger_swiglu"],
+            Words(&switch(Said::Fact(Fact::LigerNorms(true)), Nothing)),
+        ),
     ],
     no_matter: "\
             liger_layer_norm liger_rope liger_rms_norm_gated fsdp_config.fsdp_limit_all_gathers fsdp_config.limit_all_gathers gptq_* \
@@ -223,12 +226,42 @@ static CONFIG: Table = Table {
             low_cpu_mem_usage device_map fsdp_config fsdp_final_state_dict_type gradient_checkpointing_kwargs \
             eot_tokens dp_shard_size heads_k_stride ring_attn_func gc_steps gc_collect_steps merge_lora \
             curriculum_sampling bnb_config_kwargs* experts_implementation use_kernels llm_int8* bos_token eos_token \
-            pad_token total_num_tokens axolotl_config_path profiler_steps* image_* center_rewards_coefficient",
+            pad_token total_num_tokens axolotl_config_path profiler_steps* image_* center_rewards_coefficient \
+            loftq_* lora_alpha_pattern* peft_layers_pattern peft_ensure_weight_tying merge_method trainer_cls ebft \
+            quantization* shuffle_before_merging_datasets num_dataset_shards_to_save accelerator_config device \
+            device_map* torch_dtype pad_to_multiple_of pretrain_multipack_* pretraining_sample_concatenation \
+            flex_attn_compile_kwargs is_preprocess preprocess_iterable total_supervised_tokens embedding_lr* dion_* \
+            rope_scaling dpo_beta dpo_generate_during_eval dpo_norm_loss rpo_alpha overrides_of_model_* type_of_model \
+            use_mlflow use_comet use_trackio resources_per_worker role_boundaries diffusion lm_eval* nemo_gym* \
+            fp32_norm_classes torch_compile_options qlora_sharded_model_loading large_head_attention sdpa_varlen \
+            optim_target_modules qgalore_update_proj_gap qgalore_scale qgalore_proj_type qgalore_cos_threshold \
+            qgalore_gamma_proj qgalore_queue_size liger_use_token_scaling llmcompressor*",
     not_counted: &[
         ("use_scattermoe", "kernels of experts that keep other intermediates"),
         ("use_sonicmoe", "kernels of experts that keep other intermediates"),
         ("use_onebitllms", "weights of one bit"),
-        ("expert_parallel_size", "experts are divided over GPUs"),
+        ("expert_backend", "kernels of experts that keep other intermediates"),
+        ("moe_*", "kernels of experts that keep other intermediates"),
+        ("expert_parallel_num_*", "buffers in which DeepEP sends tokens to other GPUs"),
+        ("expert_parallel_token_capacity", "tokens above this number for one expert are dropped"),
+        ("expert_parallel_*", "experts are divided over GPUs"),
+        ("dense_mixer", "every expert computes every token, as far as the router’s gradient needs it"),
+        ("use_dsv4_kernels", "attention by another kernel"),
+        ("use_glm_dsa_kernels", "attention by another kernel"),
+        ("dsv4_*", "weights in another quantized form"),
+        ("nonexpert_quantization", "weights in another quantized form"),
+        ("gemma4_fp8_nonexpert", "weights in another quantized form"),
+        ("gemma4_nf4_nonexpert", "weights in another quantized form"),
+        ("float32", "weights of 4 bytes"),
+        ("peft_layer_replication", "layers that are there several times, with adapters of their own"),
+        ("peft_trainable_token_indices", "some rows of the embeddings are trained"),
+        ("mora*", "one square matrix for each target instead of two thin ones"),
+        ("kd_*", "a teacher’s most likely tokens are read with each sequence"),
+        ("hatchery*", "another machine carries out the step"),
+        ("grokfast*", "an average of the gradients, 4 bytes for each trained weight"),
+        ("qgalore_*", "projections in 4 or 8 bits"),
+        ("dpo_use_logits_to_keep", "DPO’s head reads the answers alone"),
+        ("max_packed_sequence_len*", "axolotl no longer takes it: sample_packing packs rows of sequence_len"),
         ("fused_attn_kernel", "attention by another kernel"),
         ("flash_optimum", "attention by another kernel"),
         ("sage_attention", "attention by another kernel"),
@@ -244,6 +277,7 @@ static CONFIG: Table = Table {
         ("lisa*", "LISA trains some layers at a time: fewer gradients and moments than are counted"),
         ("spectrum*", reasons::SOME_LAYERS),
         ("qat*", "weights are quantized once more in every forward pass"),
+        ("nvfp4_merge_aware*", "weights are quantized once more in every forward pass"),
         ("fp8*", reasons::FP8),
         ("tiled_mlp*", "the feed-forward block runs in pieces of the sequence: less of it is there at once"),
         ("layer_offloading", "frozen layers wait in CPU memory"),

@@ -94,7 +94,7 @@ static CONFIG: Table = Table {
             zero_optimization.elastic_checkpoint zero_optimization.offload_optimizer.* \
             zero_optimization.offload_param.* fp16.* bf16.* torch_autocast.dtype \
             torch_autocast.lower_precision_safe_modules communication_data_type prescale_gradients \
-            gradient_predivide_factor tensorboard* wandb* csv_monitor* monitor_config* flops_profiler* comms_logger* \
+            gradient_predivide_factor tensorboard* wandb* csv_monitor* monitor_config* flops_profiler* comms_* \
             checkpoint* dump_state memory_breakdown sparse_gradients data_efficiency* elasticity* aio* autotuning* \
             compile* seed use_data_before_expert_parallelism tensor_parallel* curriculum_learning* local_rank \
             disable_allgather timers* dataloader_drop_last bfloat16.*",

@@ -97,6 +97,18 @@ static ARGUMENTS: Table = Table {
         open(&["use_muon"], Words(&switch(Said::Fact(Fact::OwnOptimizer(OwnOptimizer::Muon)), Nothing))),
         key(&["optim"], "adamw_torch_fused", Optimizer(&[])),
         open(&["deepspeed"], File(super::transformers::DEEPSPEED)),
+        // Megatron-Core’s, by mcore_adapter or Megatron-Bridge.
+        open(&["tensor_model_parallel_size"], Number("tp")),
+        open(&["pipeline_model_parallel_size"], Number("pp")),
+        open(&["context_parallel_size", "hyper_parallel_cp_size"], Number("cp")),
+        open(&["expert_model_parallel_size"], Number("ep")),
+        open(&["sequence_parallel"], Words(&switch(Link("sp=on"), Nothing))),
+        open(
+            &["recompute_granularity"],
+            Words(&[("full", Link("recompute=full")), ("selective", Link("recompute=selective"))]),
+        ),
+        open(&["use_distributed_optimizer"], Words(&switch(NotCounted(MEGATRON), Nothing))),
+        open(&["mixed_precision"], Words(&[("bf16_mixed", Said::Fact(Fact::Half(super::super::facts::Half::Bf16)))])),
         open(&["freeze_vision_tower"], Words(&[("true", Link("tower=frozen")), ("false", Link("tower=trained"))])),
     ],
     no_matter: "\
@@ -114,7 +126,13 @@ static ARGUMENTS: Table = Table {
             use_asft_loss asft_alpha use_eaft_loss eaft_alpha gradient_checkpointing activation_checkpointing \
             do_sample temperature top_p top_k num_beams max_new_tokens new_special_tokens_config init_special_tokens \
             crop_to_patches freeze_multi_modal_projector freeze_language_model model_max_length compute_dtype \
-            enable_torch_profiler profile* ppo_buffer_size train_from_scratch predict_with_generate generation_*",
+            enable_torch_profiler profile* ppo_buffer_size train_from_scratch predict_with_generate generation_* \
+            oft_* module_dropout bias_activation_fusion apply_rope_fusion masked_softmax_fusion overlap_* \
+            moe_grouped_gemm moe_token_dispatcher_type calculate_per_token_loss use_packed_sequences \
+            account_for_embedding_in_pipeline_split \
+            account_for_loss_in_pipeline_split megatron_pretrained_checkpoint extra_config use_audio_in_video \
+            device_map repetition_penalty length_penalty skip_special_tokens ld_alpha master_addr master_port \
+            hyper_parallel_args megatron_bridge_args",
     not_counted: &[
         ("use_dora", reasons::DORA),
         ("additional_target", reasons::WHOLE_MODULES),
@@ -133,7 +151,14 @@ static ARGUMENTS: Table = Table {
         ("use_kt", "experts in CPU memory by KTransformers"),
         ("kt_*", "experts in CPU memory by KTransformers"),
         ("freeze_trainable_*", reasons::SOME_LAYERS),
-        ("use_mca", "Megatron-Core carries out the step"),
+        ("use_mca", MEGATRON),
+        ("use_megatron_bridge", MEGATRON),
+        ("use_hyper_parallel", "HyperParallel carries out the step"),
+        ("virtual_pipeline_model_parallel_size", "stages of a pipeline that hold several chunks of layers"),
+        ("recompute_method", "which layers are computed again"),
+        ("recompute_num_layers", "which layers are computed again"),
+        ("cross_entropy_loss_fusion", "the operators of the loss are fused"),
+        ("freeze_extra_modules", reasons::WHOLE_MODULES),
         ("block_diag_attn", "attention by blocks of documents, with a mask"),
         ("use_v1_kernels", "kernels that keep less for the backward pass"),
     ],
@@ -145,6 +170,7 @@ pub(super) const QUANTIZED: &[(&str, Said)] = &[
     ("2", NotCounted("weights in two bits")),
     ("3", NotCounted("weights in three bits")),
 ];
+const MEGATRON: &str = "Megatron-Core carries out the step, and keeps gradients and moments in buffers of its own";
 const LAYERWISE: &str = "weights are updated in the backward pass: no gradients of the whole model";
 const REENTRANT: &str = "PyTorch’s reentrant recomputation keeps the same inputs of layers; what its inner backward pass \
     holds beside them is small and not counted";

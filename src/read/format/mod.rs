@@ -59,6 +59,8 @@ pub enum Format {
     TrlGrpo,
     /// trl’s `RewardConfig`.
     TrlReward,
+    /// Configurations of trl’s other trainers.
+    TrlOther,
     /// `TrainingArguments` of transformers.
     Transformers,
     /// torchtitan’s TOML or flags.
@@ -257,6 +259,7 @@ pub(super) static ALL: &[&Row] = &[
     &trl::DPO,
     &trl::GRPO,
     &trl::REWARD,
+    &trl::OTHER,
     &transformers::ROW,
     &torchtitan::ROW,
     &nemo::BRIDGE,
@@ -337,6 +340,9 @@ impl Meaning {
     }
 }
 
+/// The key that has the name of one of trl’s other trainers, which the name of a script or of a class says.
+pub(super) const TRAINER_KEY: &str = "trainer";
+
 /// Whether a value says yes, for keys that only switch something on or off.
 const fn switch(on: Said, off: Said) -> [(&'static str, Said); 2] {
     [("true", on), ("false", off)]
@@ -374,6 +380,7 @@ pub(super) const fn fine_tuning(format: Format) -> Option<&'static Meaning> {
         Format::TrlDpo => &trl::DPO_MEANING,
         Format::TrlGrpo => &trl::GRPO_MEANING,
         Format::TrlReward => &trl::REWARD_MEANING,
+        Format::TrlOther => &trl::OTHER_MEANING,
         Format::Transformers => &transformers::MEANING,
         Format::DeepSpeed => &deepspeed::MEANING,
         Format::Accelerate => &accelerate::MEANING,

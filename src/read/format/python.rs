@@ -54,7 +54,7 @@ pub(super) static BITS_AND_BYTES_MEANING: Meaning = Meaning {
 const NO_MATTER: &str = "\
     device_map trust_remote_code token cache_dir revision use_cache low_cpu_mem_usage config \
     local_files_only use_safetensors max_memory quantization_config use_auth_token num_labels fast_inference \
-    disable_log_stats full_finetuning";
+    disable_log_stats full_finetuning safe_serialization";
 
 pub(super) static FROM_PRETRAINED: Row = Row {
     format: Format::FromPretrained,

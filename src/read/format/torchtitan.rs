@@ -29,6 +29,8 @@ static CONFIG: Table = Table {
     is_of_scripts: false,
     keys: &[
         open(&["model.flavor"], Model),
+        // Its modelling backend takes a model of transformers (experiments/transformers_modeling_backend/).
+        open(&["hf_transformers.model"], Model),
         key(&["training.local_batch_size"], "8", Counts(Count::LocalBatch)),
         open(&["training.global_batch_size"], Counts(Count::GlobalBatch)),
         key(&["training.seq_len"], "2048", Number("s")),
@@ -150,15 +152,25 @@ static CONFIG: Table = Table {
         ("parallelism.expert_tensor_parallel_degree", "experts are divided among tensor-parallel GPUs as well"),
         ("quantize.linear.mx.*", "products in MXFP8 keep some inputs in one byte instead of two"),
         ("quantize.grouped_mm.*", "products of experts in fp8"),
+        ("data.max_patches_per_image", PATCHES),
+        ("data.max_images_per_batch", PATCHES),
+        ("encoder.*", IMAGES),
+        ("inference.*", IMAGES),
+        ("training.img_size", IMAGES),
+        ("training.classifier_free_guidance_prob", IMAGES),
         ("memory_estimation.*", "a run that estimates and does not train"),
     ],
 };
+
+const PATCHES: &str = "patches of images go through an encoder beside the text";
+const IMAGES: &str = "a model that makes images, with the encoders beside it; bmax counts models of text";
 
 /// How a model of torchtitan’s is called on a hub, by its name and its flavour.
 pub(in crate::read) fn model(name: &str, flavor: &str) -> String {
     let (family, sizes): (&str, &[(&str, &str)]) = match name {
         "llama3" => ("llama-3.1-", &[]),
         "deepseek_v3" => ("", &[("16b", "deepseek-v2-lite"), ("236b", "deepseek-v2"), ("671b", "deepseek-v3")]),
+        "llama4" => ("", &[("17bx16e", "llama-4-scout"), ("17bx128e", "llama-4-maverick")]),
         other => return format!("{}-{flavor}", other.replace('_', "-")),
     };
     let small = flavor.to_ascii_lowercase();

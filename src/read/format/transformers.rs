@@ -10,7 +10,6 @@ pub(super) static ROW: Row = Row {
     name: "arguments of the Trainer of transformers",
     signs: &[
         &["per_device_train_batch_size"],
-        &["model_name_or_path", "output_dir"],
         &["output_dir", "num_train_epochs"],
         &["output_dir", "learning_rate"],
         &["gradient_checkpointing", "learning_rate"],
@@ -91,6 +90,8 @@ pub(super) const ATTENTION: &[(&str, Said)] = &[
     ("kernels-community/vllm-flash-attn3", Link("attn=flash")),
     ("kernels-community/flash-attn2", Link("attn=flash")),
     ("kernels-community/flash-attn3", Link("attn=flash")),
+    // axolotl alone has the next one.
+    ("xformers", Link("attn=flash")),
     ("flex_attention", NotCounted("kernels that PyTorch compiles; they keep about what flash attention keeps")),
     ("eager", Link("attn=eager")),
 ];
@@ -265,6 +266,6 @@ pub(super) static SCRIPTS: Table = Table {
             max_train_samples max_eval_samples streaming overwrite_cache config_name tokenizer_name tokenizer* \
             cache_dir use_fast_tokenizer model_revision token use_auth_token trust_remote_code lora_alpha \
             lora_task_type chat_template* bnb_4bit_quant_type bnb_4bit_compute_dtype model_type low_cpu_mem_usage \
-            keep_linebreaks config_overrides wandb*",
+            keep_linebreaks config_overrides wandb* ignore_bias_buffers test_split_size",
     not_counted: super::peft::NOT_COUNTED,
 };

@@ -77,6 +77,19 @@ pub(super) static REWARD_MEANING: Meaning = Meaning {
     within: &[("deepspeed", &super::deepspeed::MEANING)],
 };
 
+pub(super) static OTHER: Row = Row {
+    format: Format::TrlOther,
+    name: "arguments of another trainer of trl",
+    signs: &[],
+    needs: Some(Needs::FineTuning),
+};
+
+pub(super) static OTHER_MEANING: Meaning = Meaning {
+    always: &[ADAPTERS],
+    tables: &[&OTHERS, &BASE, &MODEL_CONFIG, &TRAINER, &accelerate::FSDP, &SCRIPTS],
+    within: &[("deepspeed", &super::deepspeed::MEANING)],
+};
+
 static SFT_CONFIG: Table = Table {
     source: "trl 1.16.0, trainer/sft_config.py, SFTConfig",
     is_of_scripts: false,
@@ -168,13 +181,17 @@ static GRPO_CONFIG: Table = Table {
             vllm_importance* vllm_guided* vllm_structured* shuffle_dataset generation_kwargs chat_template_kwargs \
             entropy_* use_adaptive_entropy dataset* ds3_gather_for_generation model_init_kwargs disable_dropout \
             use_bias_correction_kl off_policy_mask_threshold vllm_model_impl multi_objective_aggregation \
-            num_generations_eval log_multimodal",
+            num_generations_eval log_multimodal router_aux_loss_coef pad_to_multiple_of cache_implementation sapo_* \
+            vespo_* top_entropy_quantile max_tool_calling_iterations transformers_continuous_batching_config \
+            replay_buffer_size",
     not_counted: &[
         ("steps_per_generation", "completions of several steps are generated at once"),
         ("generation_batch_size", "completions of several steps are generated at once"),
         ("vllm_tensor_parallel_size", "the engine divides its weights over GPUs; its share of the GPU is counted"),
         ("cast_lm_head_to_fp32", "the head’s weights and logits are in fp32"),
-        ("use_transformers_paged", "transformers generates with a paged cache of its own"),
+        ("use_transformers_*", "transformers generates with a paged cache of its own"),
+        ("sync_ref_model", "the reference is mixed with the model every so many steps"),
+        ("ref_model_*", "the reference is mixed with the model every so many steps"),
         ("vllm_max_model_length", "the engine keeps room for sequences of this length within its share"),
     ],
 };
@@ -191,6 +208,84 @@ static REWARD_CONFIG: Table = Table {
             center_rewards_coefficient dataset* chat_template_path eos_token pad_token pad_to_multiple_of \
             model_init_kwargs",
     not_counted: &[],
+};
+
+const PAIRS: &str = "pairs without a reference; one sequence is counted";
+const GENERATES: &str = "the model generates before it learns; the step alone is counted";
+const TAUGHT: &str = "a teacher computes the same tokens; the step alone is counted";
+
+/// The other trainers by the names of their scripts; [`TRAINER_KEY`] has that name.
+static OTHERS: Table = Table {
+    source: "trl 1.16.0, trainer/rloo_config.py, trainer/kto_config.py and experimental/*/*_config.py",
+    is_of_scripts: false,
+    keys: &[
+        open(
+            &[super::TRAINER_KEY],
+            Words(&[
+                ("ppo", Link("task=ppo")),
+                ("kto", NotCounted("single answers and a reference; one sequence and no reference are counted")),
+                ("bco", NotCounted("single answers and a reference; one sequence and no reference are counted")),
+                ("orpo", NotCounted(PAIRS)),
+                ("cpo", NotCounted(PAIRS)),
+                ("tpo", NotCounted("triples without a reference; one sequence is counted")),
+                ("prm", NotCounted("a head of two classes in place of the vocabulary")),
+                ("rloo", NotCounted(GENERATES)),
+                ("online_dpo", NotCounted(GENERATES)),
+                ("nash_md", NotCounted(GENERATES)),
+                ("xpo", NotCounted(GENERATES)),
+                ("ssd", NotCounted(GENERATES)),
+                ("async_grpo", NotCounted("another process generates; the step alone is counted")),
+                ("distillation", NotCounted(TAUGHT)),
+                ("server_distillation", NotCounted("a server’s most likely tokens are read with each sequence")),
+                ("gkd", NotCounted(TAUGHT)),
+                ("gold", NotCounted(TAUGHT)),
+                ("minillm", NotCounted(TAUGHT)),
+                ("iw_opd", NotCounted(TAUGHT)),
+                ("sdft", NotCounted(TAUGHT)),
+                ("sdpo", NotCounted(TAUGHT)),
+            ]),
+        ),
+        open(&["max_length"], Number("s")),
+        open(&["max_completion_length", "response_length", "max_new_tokens"], Counts(Count::Completion)),
+        open(&["max_prompt_length"], Counts(Count::Prompt)),
+        open(&["activation_offloading"], Words(&switch(Said::Fact(Fact::OffloadsActivations(true)), Nothing))),
+        open(&["disable_dropout"], Words(&switch(Link("dropout=off"), Nothing))),
+    ],
+    no_matter: "\
+            beta* alpha lmbda gamma lam loss_* kl_* num_ppo_epochs num_mini_batches num_total_batches whiten_rewards cliprange* \
+            vf_coef total_episodes num_sample_generations stop_token* missing_eos_penalty sft_model_path \
+            reward_model_path reward_* model_adapter_name ref_adapter_name world_size num_generations* temperature \
+            top_p top_k min_p repetition_penalty generation_* generate_* epsilon* num_iterations normalize_advantages \
+            mask_truncated_completions log_* num_completions_to_print desirable_weight undesirable_weight \
+            prompt_* min_density_ratio max_density_ratio mixture_coef tpo_* cpo_alpha simpo_gamma label_smoothing \
+            padding_value is_encoder_decoder step_separator train_on_last_step_only seq_kd uld_* use_uld_loss \
+            use_extended_uld distillation_* iw_opd_* callbacks max_reprompt_len use_successful_as_teacher \
+            success_reward_threshold reprompt_template solution_template feedback_template \
+            environment_feedback_only_without_solution remove_thinking_from_demonstration diagnostics_* \
+            dont_reprompt_on_self_success num_loss_tokens_to_skip filter_* kd_temperature rkl_advantage \
+            single_step_decomposition length_normalization truncation_mode pad_token pad_to_multiple_of dataset* \
+            model_init_kwargs ds3_gather_for_generation cache_implementation sync_ref_model ref_model_* \
+            request_timeout max_inflight_tasks max_staleness queue_maxsize weight_sync_steps \
+            heartbeat_stale_after_s fork_threshold_tokens shuffle_dataset vllm_server* vllm_group_port \
+            vllm_structured* vllm_model_impl vllm_sync_frequency eval_num_prompts accuracy_eval_num_examples \
+            max_train_examples max_eval_examples teacher_sync_steps teacher_update_rate teacher_model_kind \
+            teacher_model_revision teacher_tokenizer_name_or_path teacher_prompt_template \
+            teacher_model_init_kwargs use_teacher_server chat_template_kwargs reverse_kl_top_1_mode importance_sampling_level scale_rewards \
+            max_tool_calling_iterations transformers_continuous_batching_config local_batch_size local_mini_batch_size \
+            micro_batch_size \
+            router_aux_loss_coef precompute_ref_log_probs",
+    not_counted: &[
+        ("teacher_model*", TAUGHT),
+        ("use_vllm", "the engine that generates has memory of its own"),
+        ("vllm_*", "the engine that generates has memory of its own"),
+        ("steps_per_generation", "completions of several steps are generated at once"),
+        ("local_rollout_forward_batch_size", "answers of a pass without gradients"),
+        ("batch_size", "answers that are generated at once"),
+        ("mini_batch_size", "answers that are generated at once"),
+        ("token_budget", "tokens of a micro-batch instead of sequences"),
+        ("use_transformers_*", "transformers generates with a paged cache of its own"),
+        ("precompute_ref_batch_size", "pairs of a pass of the reference before training"),
+    ],
 };
 
 /// What trl’s classes have other defaults for than the Trainer.

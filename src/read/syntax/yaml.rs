@@ -4,7 +4,7 @@
 //! (`opt-level = "z"`, one unit, LTO): `saphyr-parser` 0.3.3 has 107 KB, `serde_yaml_ng` 0.10.0 195 KB, without
 //! either there are 0.4 KB. Both refuse tabs as indentation and unclosed quotes.
 //! PyYAML also takes a closing bracket that stands no further in than the key of its list, inside of an object, which YAML
-//! 1.2 and this crate refuse. Events say the line of
+//! 1.2 and this crate refuse: what they refuse is read once more with such brackets moved in. Events say the line of
 //! each key, cost nothing for what an alias repeats until it is followed, and end as soon as nobody asks for the next
 //! one, so that the limits here hold before anything is built; `serde_yaml_ng` builds the whole value first, without
 //! lines, and is a translation of libyaml from C with unsafe code.
@@ -19,6 +19,32 @@ use crate::json::Value;
 
 /// The first document of a text; `None` where it is no mapping, as is every line of words.
 pub(crate) fn read(text: &str) -> Result<Option<Document>, SyntaxError> {
+    match document(text) {
+        Err(fault) if matches!(fault.fault, Fault::Grammar(_)) => {
+            document(&with_brackets_moved_in(text)).map_err(|_| fault)
+        }
+        read => read,
+    }
+}
+
+/// The text with every closing bracket that begins a line as far in as the line before it.
+fn with_brackets_moved_in(text: &str) -> String {
+    let mut before = "";
+    let mut moved = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let rest = line.trim_start_matches(' ');
+        let blanks = &line[..line.len() - rest.len()];
+        let closes = rest.starts_with([']', '}']);
+        moved += if closes && before.len() > blanks.len() { before } else { blanks };
+        moved += rest;
+        if !closes && !rest.trim().is_empty() {
+            before = blanks;
+        }
+    }
+    moved
+}
+
+fn document(text: &str) -> Result<Option<Document>, SyntaxError> {
     let mut reader = Reader { events: Parser::new_from_str(text), values: 0, line: 1, anchors: Vec::new() };
     loop {
         match reader.next()? {

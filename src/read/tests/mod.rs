@@ -1,12 +1,14 @@
 //! What is guaranteed of pasted texts.
 
 mod commands;
+mod examples;
 mod files;
 mod hostile;
 mod memory;
 mod newer;
 mod rewrite;
 mod round_trip;
+mod spellings;
 mod tables;
 
 use super::*;
