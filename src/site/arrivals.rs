@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use leptos::ev;
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
 use web_sys::Element;
 
 use super::document::before_print;
@@ -28,31 +29,43 @@ const NOT_LAID_OUT: &str = "[data-first-look] main > section:nth-of-type(n + 3):
 /// How long the page is left alone between two figures that nobody waits for.
 const PAUSE: Duration = Duration::from_millis(30);
 
-/// What takes a place over, with the signal of its being near the window.
-type TakeOver = Box<dyn FnOnce(RwSignal<bool>)>;
+/// What takes a place over, with the signal of where it is.
+type TakeOver = Box<dyn FnOnce(RwSignal<Sight>)>;
+
+/// Where a figure is for the reader.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sight {
+    /// Far from the window.
+    Far,
+    /// In the window or close to it.
+    Near,
+    /// The same, while the reader works in another figure.
+    Beside,
+}
 
 /// A figure or sentence, as the page was built.
 pub struct Place {
     element: Element,
-    near: RwSignal<bool>,
+    sight: RwSignal<Sight>,
     take_over: RefCell<Option<TakeOver>>,
 }
 
 impl Place {
     /// What stands in `element`, and what takes it over.
-    pub fn new(element: &Element, take_over: impl FnOnce(RwSignal<bool>) + 'static) -> Self {
+    pub fn new(element: &Element, take_over: impl FnOnce(RwSignal<Sight>) + 'static) -> Self {
         let take_over = RefCell::new(Some(Box::new(take_over) as TakeOver));
-        Self { element: element.clone(), near: RwSignal::new(false), take_over }
+        Self { element: element.clone(), sight: RwSignal::new(Sight::Far), take_over }
     }
 
     fn take_over(&self) {
         let first = self.take_over.take();
-        first.into_iter().for_each(|take_over| take_over(self.near));
+        first.into_iter().for_each(|take_over| take_over(self.sight));
     }
 
     fn is_near(&self, near: bool) {
-        if self.near.get_untracked() != near {
-            self.near.set(near);
+        let sight = self.sight.get_untracked();
+        if near != (sight != Sight::Far) {
+            self.sight.set(if near { Sight::Near } else { Sight::Far });
         }
         // What is far from the window is left out of the browser's work on the page (style/live.css).
         _ = self.element.toggle_attribute_with_force(FAR, !near);
@@ -85,6 +98,7 @@ pub fn take_over_on_arrival(places: Vec<Place>) {
         }),
     );
     settle_anew(places.clone());
+    follow_the_hand(places.clone());
     let (printed, print_owner) = (places.clone(), owner.clone());
     before_print(move || print_owner.with(|| printed.iter().for_each(|place| place.is_near(true))));
     begin_when_wanted(move || owner.with(|| take_turns(places, 0)));
@@ -101,6 +115,26 @@ fn begin_when_wanted(begin: impl FnOnce() + 'static) {
     for kind in ["pointerdown", "keydown", "wheel", "touchstart", "scroll"] {
         let begin = begin.clone();
         _ = window_event_listener_untyped(kind, move |_| begin.take().into_iter().for_each(|begin| begin()));
+    }
+}
+
+/// Tells every place near the window whether the reader works in it or in another one. What is in the reader's hand has to be
+/// quick; the figures beside it follow a frame later.
+fn follow_the_hand(places: Rc<Vec<Place>>) {
+    let last: Cell<Option<usize>> = Cell::new(None);
+    let worked_in = Rc::new(move |event: &web_sys::Event| {
+        let target = event.target().and_then(|target| target.dyn_into::<web_sys::Node>().ok());
+        let here = places.iter().position(|place| place.element.contains(target.as_ref()));
+        if here == last.replace(here) {
+            return;
+        }
+        for (at, place) in places.iter().enumerate().filter(|(_, place)| place.sight.get_untracked() != Sight::Far) {
+            place.sight.set(if here.is_none_or(|here| here == at) { Sight::Near } else { Sight::Beside });
+        }
+    });
+    for kind in ["pointerdown", "keydown", "input"] {
+        let worked_in = worked_in.clone();
+        _ = window_event_listener_untyped(kind, move |event| worked_in(&event));
     }
 }
 

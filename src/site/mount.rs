@@ -9,10 +9,11 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
-use super::State;
-use super::arrivals::Place;
 #[cfg(feature = "hydrate")]
 use super::arrivals::settle;
+use super::arrivals::{Place, Sight};
+use super::state::Facts;
+use super::{State, behind_paint};
 
 /// The element of the page with this `attribute`. A page without it, for instance a shortened copy,
 /// simply has one figure fewer.
@@ -59,9 +60,10 @@ pub struct Figure {
 
 /// The places of the figures that stand in the page since it was built.
 pub fn places_of_figures(figures: &'static [Figure], state: State) -> impl Iterator<Item = Place> {
+    let after = behind_paint(state.facts);
     figures.iter().filter_map(move |figure| {
         let element = place("data-figure", figure.name)?;
-        Some(Place::new(&element.clone(), move |near| take_over_at(element, figure, state, near)))
+        Some(Place::new(&element.clone(), move |sight| take_over_at(element, figure, state, sight, after)))
     })
 }
 
@@ -86,16 +88,16 @@ pub fn places_of_sentences(take_over: fn(web_sys::HtmlElement) -> Taking) -> imp
 /// Takes over a part of the page's frame, at once: it is always in sight.
 pub fn take_over_part(part: &'static Figure, state: State) {
     if let Some(place) = place("id", part.name) {
-        take_over_at(place, part, state, RwSignal::new(true));
+        take_over_at(place, part, state, RwSignal::new(Sight::Near), state.facts);
     }
 }
 
 /// The page was built with the configuration that it begins with, and so the figure begins with that; what is asked
 /// follows at once. Each figure, and each slice of it, has a task of the browser's own: what the reader does comes between.
 #[cfg(feature = "hydrate")]
-fn take_over_at(place: Element, figure: &'static Figure, state: State, near: RwSignal<bool>) {
+fn take_over_at(place: Element, figure: &'static Figure, state: State, sight: RwSignal<Sight>, after: Memo<Facts>) {
     let taken = RwSignal::new(false);
-    let state = state.for_figure(near, taken);
+    let state = state.for_figure(sight, taken, after);
     let take_over = move || {
         let taking = (figure.take_over)(figure.name, place.clone().unchecked_into(), state);
         leptos::task::spawn_local(async move {
@@ -160,4 +162,4 @@ fn say_that_it_is_missing(place: &Element) {
 
 /// A program that does not run in a browser has nothing to take over.
 #[cfg(not(feature = "hydrate"))]
-fn take_over_at(_: Element, _: &'static Figure, _: State, _: RwSignal<bool>) {}
+fn take_over_at(_: Element, _: &'static Figure, _: State, _: RwSignal<Sight>, _: Memo<Facts>) {}

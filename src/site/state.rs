@@ -18,6 +18,7 @@ use bmax::{
 use leptos::prelude::*;
 
 use super::address;
+use super::arrivals::Sight;
 use super::behind_paint::behind_paint;
 use super::changed::with_default;
 use super::document::{beginning, built_with};
@@ -123,14 +124,18 @@ enum Pace {
     Once,
     /// It follows every change.
     Follows,
+    /// It follows behind the next paint.
+    Behind,
     /// It is away from the window and stands still.
     Stands,
 }
 
-/// What a figure knows of `shared` at its pace; `built` is what the page was built with.
+/// What a figure knows of `shared` at its pace; `after` is the same behind the next paint, and `built` what the page was
+/// built with.
 fn paced<T: Clone + PartialEq + Send + Sync + 'static>(
     pace: Memo<Pace>,
     shared: Memo<T>,
+    after: Memo<T>,
     built: impl Fn() -> T + Send + Sync + 'static,
 ) -> Memo<T> {
     Memo::new_owning(move |before: Option<T>| match (pace.get(), before) {
@@ -138,7 +143,11 @@ fn paced<T: Clone + PartialEq + Send + Sync + 'static>(
         (Pace::Built, None) => (built(), true),
         (pace, before) => {
             // A figure that is not near takes what is asked once, and is not told of what comes after.
-            let now = if pace == Pace::Follows { shared.get() } else { shared.get_untracked() };
+            let now = match pace {
+                Pace::Follows => shared.get(),
+                Pace::Behind => after.get(),
+                _ => shared.get_untracked(),
+            };
             let news = before.is_none_or(|before| before != now);
             (now, news)
         }
@@ -267,7 +276,8 @@ impl State {
 
     /// The same state for a figure that is taken over as the page was built: until `taken` it knows the
     /// configuration that the page begins with, then once what is asked, and from then on what is asked while it is near.
-    pub fn for_figure(self, near: RwSignal<bool>, taken: RwSignal<bool>) -> Self {
+    /// `after` follows the facts behind the next paint.
+    pub fn for_figure(self, sight: RwSignal<Sight>, taken: RwSignal<bool>, after: Memo<Facts>) -> Self {
         let Self { scenario, facts, beside, .. } = self;
         // Most pages are opened with that, of which the facts are there then.
         let built = move || {
@@ -275,13 +285,14 @@ impl State {
             let are_there = beginning() == page && scenario.get_untracked() == first;
             if are_there { facts.get_untracked() } else { Facts::of(first, page, None) }
         };
-        let pace = Memo::new(move |before: Option<&Pace>| match (before, taken.get(), near.get()) {
+        let pace = Memo::new(move |before: Option<&Pace>| match (before, taken.get(), sight.get()) {
             (_, false, _) => Pace::Built,
-            (_, _, true) => Pace::Follows,
+            (_, _, Sight::Near) => Pace::Follows,
+            (_, _, Sight::Beside) => Pace::Behind,
             (Some(Pace::Built), ..) | (None, ..) => Pace::Once,
             _ => Pace::Stands,
         });
-        Self { facts: paced(pace, facts, built), beside: paced(pace, beside, || Pinned::NONE), ..self }
+        Self { facts: paced(pace, facts, after, built), beside: paced(pace, beside, beside, || Pinned::NONE), ..self }
     }
 
     /// This state with facts that follow its own behind the next paint: what reads them keeps no input from being shown.
