@@ -1,5 +1,7 @@
 //! The answer: how many sequences fit, or why none does.
 
+use std::cell::OnceCell;
+
 use super::bounds::Field;
 use super::change::Change;
 use super::choice::Evaluation;
@@ -167,7 +169,7 @@ impl Refusal {
 /// assert_eq!(b_max(&scenario).batch(), Some(117));
 /// ```
 pub fn b_max(scenario: &Scenario) -> Answer {
-    answer_of(scenario, &Ledger::of(scenario), &Refusal::of(scenario))
+    answer_of(scenario, &Ledger::of(scenario), &Refusal::of(scenario), &FewestGpus::default())
 }
 
 impl Scenario {
@@ -182,7 +184,9 @@ impl Scenario {
     /// ```
     #[must_use]
     pub fn at_largest(self) -> Self {
-        self.with_batch(b_max(&self).batch().unwrap_or(1))
+        // The number alone: the reasons of a refusal or of too little memory take many ledgers.
+        let most = if Refusal::of(&self).is_none() { largest_micro_batch(&self) } else { None };
+        self.with_batch(most.unwrap_or(1))
     }
 
     /// The scenario that comes after this one: `next`, and what is here as where nobody says it ([`as_unsaid`](Self::as_unsaid))
@@ -230,21 +234,36 @@ impl Scenario {
     }
 }
 
-/// The answer that a ledger gives, unless it is refused.
-pub(super) fn answer_of(scenario: &Scenario, ledger: &Ledger, refused: &Option<Refusal>) -> Answer {
-    found(scenario, ledger).unless(refused)
+/// How many GPUs would hold one sequence, which several answers about a scenario share: it takes more ledgers than all else.
+#[derive(Default)]
+pub(super) struct FewestGpus(OnceCell<Option<u32>>);
+
+impl FewestGpus {
+    fn of(&self, scenario: &Scenario) -> Option<u32> {
+        *self.0.get_or_init(|| fewest_gpus(scenario, 1))
+    }
 }
 
-fn found(scenario: &Scenario, ledger: &Ledger) -> Answer {
+/// The answer that a ledger gives, unless it is refused. `fewest` is of this scenario alone.
+pub(super) fn answer_of(
+    scenario: &Scenario,
+    ledger: &Ledger,
+    refused: &Option<Refusal>,
+    fewest: &FewestGpus,
+) -> Answer {
+    found(scenario, ledger, fewest).unless(refused)
+}
+
+fn found(scenario: &Scenario, ledger: &Ledger, fewest: &FewestGpus) -> Answer {
     let usable = scenario.usable();
     let straight = ledger.straight();
     let on_device = largest_batch(&straight, usable);
     if on_device == 0 {
-        return Answer::Infeasible(infeasible(scenario, ledger, usable));
+        return Answer::Infeasible(infeasible(scenario, ledger, usable, fewest));
     }
     let batch = on_device.min(in_host(scenario, ledger));
     if batch == 0 {
-        return Answer::Infeasible(too_little_host(scenario, ledger));
+        return Answer::Infeasible(too_little_host(scenario, ledger, fewest));
     }
     let (peak, next) = (straight.peak(batch), straight.peak(batch + 1));
     if batch < on_device {
@@ -314,7 +333,7 @@ pub(super) fn holds(scenario: &Scenario, ledger: &Ledger, batch: u32) -> bool {
     ledger.peak(batch).1 <= scenario.usable() && (ram == Bytes::ZERO || ledger.host_peak(batch) <= ram)
 }
 
-fn too_little_host(scenario: &Scenario, ledger: &Ledger) -> Infeasible {
+fn too_little_host(scenario: &Scenario, ledger: &Ledger, fewest: &FewestGpus) -> Infeasible {
     let estimate = filled_in(scenario, ledger, 1);
     let peak = estimate.host.peak();
     Infeasible {
@@ -323,7 +342,7 @@ fn too_little_host(scenario: &Scenario, ledger: &Ledger) -> Infeasible {
         instant: peak.instant,
         // Something is there, because it is too much.
         largest: estimate.host.largest().copied().unwrap_or(*estimate.largest()[0]),
-        fewest_gpus: fewest_gpus(scenario, 1),
+        fewest_gpus: fewest.of(scenario),
         training: None,
         mend: None,
     }
@@ -375,7 +394,7 @@ fn largest_batch(straight: &Straight, usable: Bytes) -> u32 {
     search::largest(LIMIT, straight.crossing(usable) as u32, |batch| straight.peak(batch) <= usable)
 }
 
-fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible {
+fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes, fewest: &FewestGpus) -> Infeasible {
     let (_, states) = ledger.peak(0);
     let estimate = filled_in(scenario, ledger, 1);
     let peak = estimate.peak();
@@ -397,7 +416,7 @@ fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible
         instant: peak.instant,
         // A ledger always has its model states, so the list is never empty.
         largest: *estimate.largest()[0],
-        fewest_gpus: fewest_gpus(scenario, 1),
+        fewest_gpus: fewest.of(scenario),
         training,
         mend: training.and_then(|_| outside_changes(scenario).into_iter().find(fits)),
     }

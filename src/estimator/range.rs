@@ -1,6 +1,6 @@
 //! A range instead of a figure: what b_max is if the unknowns turn out well, as expected, or badly.
 
-use super::answer::{Answer, Refusal, answer_of};
+use super::answer::{Answer, FewestGpus, Refusal, answer_of};
 use super::choice::{Kernels, Method};
 use super::counted::{self, Allocator};
 use super::ledger::Ledger;
@@ -45,7 +45,8 @@ pub struct Range {
 /// ```
 pub fn range(scenario: &Scenario) -> Range {
     let refused = Refusal::of(scenario);
-    let under = |outlook: Outlook| answer_of(scenario, &outlook.ledger(scenario), &refused);
+    let fewest = FewestGpus::default();
+    let under = |outlook: Outlook| answer_of(scenario, &outlook.ledger(scenario), &refused, &fewest);
     let likely = under(Outlook::Likely);
     // Compiled, a loss over chunks of logits may need more than its eager operations do, so that fused kernels
     // are not the better case for every scenario.
