@@ -74,12 +74,13 @@ pub fn largest_micro_batch(scenario: &Scenario, budget: u64) -> Result<u32, NotC
         Program::of_ranks(&scenario)
     };
     // Attention that copies the heads of several sequences does not copy those of one: the step is another program then.
-    let (alone, several) = (of(1)?, of(2)?);
-    if several.iter().any(|rank| rank.plan.task.is_of_one_batch) {
+    let alone = of(1)?;
+    if alone.iter().any(|rank| rank.plan.task.is_of_one_batch) {
         let is_within = |rank: &Program| rank.steady().peak().bytes <= budget;
         let fits = |batch| of(batch).is_ok_and(|ranks| ranks.iter().all(is_within));
         return Ok(search::largest(Field::Batch.bound().max as u32, scenario.recipe.batch, fits));
     }
+    let several = of(2)?;
     let [alone, several] = [&alone, &several].map(|ranks| ranks.iter().map(Program::steady).collect::<Vec<_>>());
     let fits = |batch: u32| {
         let ranks = if batch == 1 { &alone } else { &several };

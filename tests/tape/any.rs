@@ -41,9 +41,10 @@ fn of_a_task(scenario: Scenario, kind: TaskKind) -> Scenario {
     let recipe = &mut scenario.recipe;
     (recipe.attention, recipe.adapter_dropout, recipe.dropout) = (AttentionKernel::Flash, Switch::Off, Switch::Off);
     (scenario.task.kind, scenario.outside) = (kind, Outside::OFF);
+    let is_ppo = kind == TaskKind::Ppo;
     let generates = kind == TaskKind::Grpo && scenario.task.rollout == Rollout::Model;
-    scenario.task.rollout = if generates { Rollout::Model } else { Rollout::Server };
-    scenario.task.reward = RewardModel::Function;
+    scenario.task.rollout = if generates || is_ppo { Rollout::Model } else { Rollout::Server };
+    scenario.task.reward = if is_ppo { RewardModel::Model } else { RewardModel::Function };
     scenario
 }
 

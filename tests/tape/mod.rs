@@ -28,8 +28,8 @@ fn unsaid(run: &Value) -> Unsaid {
         reduces_in_half: run["reduce"] == "bf16",
         has_units_apart: run["apart"] == true,
         has_bucket_views: run["views"] == true,
-        // The configurations of Qwen's classes name none where nobody does; that of Llama's does.
-        has_no_end_token: run["model"].as_str().is_some_and(|model| model.starts_with("qwen")),
+        // Neither the file nor the class of Qwen 2 names one; the file of Qwen 3 does, and the class of Llama.
+        has_no_end_token: run["model"].as_str().is_some_and(|model| model.starts_with("qwen2")),
         device: rank_of("stage"),
         rank: rank_of("stages") + rank_of("pp") / stage,
     }

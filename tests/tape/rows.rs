@@ -112,16 +112,7 @@ const HELD: &[Held] = &[
         refused: &[(NotCounted::SeveralGpus, 4)],
         least: (0, 0),
     },
-    Held {
-        file: "trl",
-        steps: 3,
-        rows: (55, 0),
-        played: 43,
-        live: 43,
-        reserved: 43,
-        refused: &[(NotCounted::Task, 12)],
-        least: (0, 0),
-    },
+    Held { file: "trl", steps: 3, rows: (55, 0), played: 55, live: 55, reserved: 55, refused: &[], least: (0, 0) },
     Held {
         file: "outside",
         steps: 1,

@@ -377,6 +377,8 @@ def policy_and_value(run, case, policy, plain):
     for model in filter(None, (policy, value, reward, reference)):
         # As in the files of these models; the trainer leaves it so.
         model.config.use_cache = True
+        if model.can_generate():
+            model.generation_config.use_cache = True
     if run["ckpt"]:
         # The wrapper around both models passes it on to the policy alone.
         policy.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})

@@ -321,6 +321,7 @@ def ppo(case, recorder):
         trainer.args.num_total_batches = STEPS
         trainer.add_callback(Steps())
         recorder.begin_step()
+        recorder.mark("loaded")
         train(trainer)
 
     PPOTrainer.train = counted

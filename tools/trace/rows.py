@@ -120,6 +120,14 @@ ROWS = {
         "with": "grpo", "model": "tinyllama-1.1b", "batch": 1, "sequence": 40, "prompt": 32, "layers": 3, "precision": "amp", "ckpt": True,
         "ref": "none", "generations": 16,
     },
+    "ppo": {"with": "ppo", "model": "tinyllama-1.1b", "batch": 2, "sequence": 136, "prompt": 128, "layers": 3, "precision": "bf16"},
+    "ppo-ckpt-accum": {
+        "with": "ppo", "model": "qwen2.5-0.5b", "batch": 2, "sequence": 72, "prompt": 64, "layers": 3, "precision": "bf16", "ckpt": True, "accum": 2,
+    },
+    "ppo-lora-amp-ckpt": {
+        "with": "ppo", "model": "llama-3.1-8b", "batch": 2, "sequence": 136, "prompt": 128, "layers": 3, "base": "bf16", "targets": "all", "rank": 16,
+        "ref": "adapter", "precision": "amp", "ckpt": True,
+    },
     "eval-loss": {"with": "outside", "outside": "eval-loss", **EVALUATED, "model": "qwen2.5-0.5b", "precision": "bf16", "eval_b": 2},
     "eval-logits": {"with": "outside", "outside": "eval", **EVALUATED, "model": "qwen2.5-0.5b", "precision": "bf16", "eval_b": 2},
     "eval-logits-steps": {
@@ -271,6 +279,10 @@ ROWS = {
     "held-deepspeed-3-lora": {"with": "deepspeed", "stage": 3, "model": "tinyllama-1.1b", "batch": 2, "sequence": 3000, "layers": 2, "world": 3, "base": "bf16", "targets": "all", "adapter_dropout": 0.05},
     "held-deepspeed-3-fp16-tied": {"with": "deepspeed", "stage": 3, "model": "qwen2.5-0.5b", "batch": 4, "sequence": 1536, "layers": 3, "world": 3, "half": "fp16"},
     "held-deepspeed-3-bucket": {"with": "deepspeed", "stage": 3, "model": "qwen2.5-0.5b", "batch": 3, "sequence": 2048, "layers": 2, "world": 8, "ckpt": True, "bucket": 20},
+    "held-ppo-1": {"with": "ppo", "model": "llama-3.2-1b", "batch": 3, "sequence": 96, "layers": 2, "prompt": 93, "base": "bf16", "targets": "all", "rank": 4, "ref": "adapter", "precision": "amp", "ckpt": True, "accum": 2},
+    "held-ppo-2": {"with": "ppo", "model": "qwen3-8b", "batch": 3, "sequence": 48, "layers": 4, "prompt": 36, "precision": "fp32"},
+    "held-ppo-3": {"with": "ppo", "model": "qwen3-8b", "batch": 4, "sequence": 160, "layers": 2, "prompt": 155, "base": "bf16", "targets": "attention", "rank": 4, "ref": "adapter", "precision": "amp"},
+    "held-ppo-4": {"with": "ppo", "model": "mistral-7b", "batch": 2, "sequence": 160, "layers": 4, "prompt": 151, "precision": "fp32", "ckpt": True},
 }
 
 

@@ -285,14 +285,16 @@ fn the_allocator_gives_back_what_it_caches_before_it_gives_up() {
 #[test]
 fn tasks_that_are_folded_peak_as_those_that_are_played_in_full() {
     let all = [TaskKind::Dpo, TaskKind::Reward, TaskKind::Distil, TaskKind::Grpo].map(|kind| (kind, Rollout::Server));
-    for (kind, rollout) in all.into_iter().chain([(TaskKind::Grpo, Rollout::Model)]) {
+    for (kind, rollout) in all.into_iter().chain([TaskKind::Grpo, TaskKind::Ppo].map(|kind| (kind, Rollout::Model))) {
         for (precision, recomputation) in
             [(Precision::PureBf16, Recomputation::Full), (Precision::Autocast, Recomputation::None)]
         {
             let mut scenario = plain("qwen2.5-0.5b");
             (scenario.task.kind, scenario.task.reference) = (kind, Reference::Copy);
-            (scenario.task.rollout, scenario.task.reward) = (rollout, RewardModel::Function);
-            (scenario.task.completion, scenario.task.generations) = (40, 500);
+            let is_ppo = kind == TaskKind::Ppo;
+            let reward = if is_ppo { RewardModel::Model } else { RewardModel::Function };
+            (scenario.task.rollout, scenario.task.reward) = (rollout, reward);
+            (scenario.task.completion, scenario.task.generations) = (40, if is_ppo { 0 } else { 500 });
             (scenario.recipe.precision, scenario.recipe.recomputation) = (precision, recomputation);
             (scenario.recipe.batch, scenario.recipe.sequence) = (3, 200);
             let sequences = engines::wrapped(&scenario, Unsaid::default()).expect("it is played").task.sequences;

@@ -40,7 +40,7 @@ pub fn wrapped(scenario: &Scenario, unsaid: Unsaid) -> Result<Plan, NotCounted> 
     // DeepSpeed has copies of its own.
     let has_masters = recipe.precision.has_master() && scenario.cluster.engine != Engine::DeepSpeed;
     let has_end_token = !unsaid.has_no_end_token;
-    let networks = Networks { scenario, data_parallel, tensor_parallel, has_end_token };
+    let networks = Networks { scenario, data_parallel, tensor_parallel, has_end_token, puts_out_states: false };
     let pipeline = Pipeline::of(scenario).map(|pipeline| pipeline.at(unsaid.rank));
     let task = match pipeline {
         Some(pipeline) => pipeline.task(networks)?,

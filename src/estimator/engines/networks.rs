@@ -20,6 +20,8 @@ pub struct Networks<'s> {
     pub tensor_parallel: Option<TensorParallel>,
     /// Whether the model's configuration names a token with which sequences end.
     pub has_end_token: bool,
+    /// Whether the trainer asks for what every layer is given (`output_hidden_states`).
+    pub puts_out_states: bool,
 }
 
 impl Networks<'_> {
@@ -49,6 +51,7 @@ impl Networks<'_> {
             has_dropout: recipe.dropout.is_on() && !tasks::disables_dropout(task.kind),
             has_autocast: recipe.precision == Precision::Autocast,
             has_module_hooks: self.data_parallel.learns_modules(),
+            puts_out_states: self.puts_out_states,
         };
         let mut model = network(&self.scenario.model, call)?;
         let kept_workspace = device.workspace.get() as u64;
@@ -119,6 +122,11 @@ impl Networks<'_> {
             FrozenType::Half => Types { weights: DType::Half, loaded: DType::Half, ..self.types() },
         };
         Ok((self.network(end, collation, types.weights)?, types))
+    }
+
+    /// Another model of the class all of whose weights have a type, without adapters and recomputation.
+    pub fn beside(&self, end: End, collation: Collation, dtype: DType) -> Result<Model, NotCounted> {
+        self.network(end, collation, dtype)
     }
 
     /// The type of the weights that are trained.

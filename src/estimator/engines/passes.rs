@@ -67,6 +67,8 @@ pub enum Pass {
         given_last: Vec<Local>,
         /// Names of what it puts out.
         into: Vec<Local>,
+        /// Names of what every layer was given, and of the keys and values that it kept, where it puts these out.
+        beside: Option<[Local; 2]>,
         /// Whether a graph is kept of it.
         is_recorded: bool,
     },
@@ -96,12 +98,23 @@ pub enum Pass {
         /// Whether a graph is kept of it.
         is_recorded: bool,
     },
+    /// A function is called for each item of a list, and a second list gets the results.
+    ForItems {
+        /// The function, by its number.
+        function: usize,
+        /// The list.
+        of: Local,
+        /// The second list.
+        list: Local,
+    },
     /// The second name gets the value of the first, which goes.
     Move(Local, Local),
     /// A name of the program around the passes gets the value of a name as well, which goes.
     Keep(Local, Name),
     /// Names go.
     Forget(Vec<Local>),
+    /// The graph goes, and the values from which derivation started, where names of the program keep it.
+    ForgetGraph,
     /// What follows is given other tokens than a micro-batch has, or no longer.
     Extent(Option<Extent>),
     /// Rounds that are given more each time than the last.
@@ -112,6 +125,8 @@ pub enum Pass {
         grows: Extent,
         /// How many rounds.
         times: u32,
+        /// A list of which each round makes an item, and a function that makes it of nothing.
+        leaves: Option<(usize, Local)>,
         /// What is done in each.
         passes: Vec<Pass>,
         /// What is done between one and the next.
@@ -139,6 +154,8 @@ pub enum Pass {
         /// Whether each is copied.
         is_copied: bool,
     },
+    /// The optimizer updates the weights and their gradients go, if the micro-batch is the last one before an update.
+    Update,
     /// Keys and values that a network kept go.
     DropCache(usize),
     /// What the allocator has cached is given back (`torch.cuda.empty_cache`).
@@ -180,6 +197,9 @@ pub struct Task {
     pub before: Vec<Pass>,
     /// What is done with a micro-batch.
     pub micro_batch: Vec<Pass>,
+    /// Where the micro-batches say when the optimizer updates: how often a step goes through them, and what is done behind each
+    /// time.
+    pub epochs: Option<(u32, Vec<Pass>)>,
     /// What is done before the optimizer's step.
     pub before_update: Vec<Pass>,
     /// What is done behind it.

@@ -39,6 +39,7 @@ pub fn encoder(parts: &Parts<'_>) -> Result<Network, NotCounted> {
     Ok(Network {
         hands_on: false,
         has_cache: false,
+        puts_out_states: false,
         cut: None,
         widths: parts.widths(0),
         dtype: parts.call.dtype,

@@ -19,8 +19,12 @@ pub enum Collation {
     Equal,
     /// All have one length, and a mask that hides nothing says so.
     Masked,
-    /// The same, with numbers of positions beside the mask, and keys and values are kept from token to token.
-    Cached,
+    /// The same, with numbers of positions beside the mask, which has a type, and keys and values are kept from token to token.
+    Cached(DType),
+    /// The same with a mask of booleans, where no keys and values are kept.
+    Placed,
+    /// The same, and keys and values of the pass are kept (`use_cache` without any from before).
+    Kept,
     /// They are padded, and a mask says where.
     Padded,
     /// They are padded, and attention takes the padding out.
@@ -35,7 +39,10 @@ impl Collation {
     fn beside(self) -> Vec<(Place, Form)> {
         match self {
             Self::Equal => Vec::new(),
-            Self::Cached => vec![(Place::Mask, Form::new(DType::Long, B * T)), (Place::Positions, tokens())],
+            Self::Cached(mask) => vec![(Place::Mask, Form::new(mask, B * T)), (Place::Positions, tokens())],
+            Self::Placed | Self::Kept => {
+                vec![(Place::Mask, tokens().with_dtype(DType::Byte)), (Place::Positions, tokens())]
+            }
             Self::Masked | Self::Padded | Self::Unpadded => vec![(Place::Mask, tokens())],
             Self::Flattened(_) => vec![(Place::Positions, tokens()), (Place::Edges, Form::new(DType::Int, EDGES))],
         }
@@ -45,7 +52,7 @@ impl Collation {
     pub const fn not_counted(self) -> NotCounted {
         match self {
             Self::Masked => NotCounted::MaskOfPadding,
-            Self::Cached => NotCounted::Generation,
+            Self::Cached(_) | Self::Placed | Self::Kept => NotCounted::Generation,
             _ => NotCounted::Lengths,
         }
     }
@@ -99,6 +106,8 @@ pub struct Call {
     pub has_autocast: bool,
     /// Whether an engine has hooks in every module.
     pub has_module_hooks: bool,
+    /// Whether the class puts out what every layer is given and what the last norm puts out (`output_hidden_states`).
+    pub puts_out_states: bool,
 }
 
 /// Where a network ends.
@@ -116,6 +125,15 @@ pub enum End {
     LogitsOfLast,
     /// With a number for each sequence.
     Score,
+    /// With a number for each token.
+    Values,
+}
+
+impl End {
+    /// Whether it is a head of one number, and not of the vocabulary.
+    const fn is_of_one(self) -> bool {
+        matches!(self, Self::Score | Self::Values)
+    }
 }
 
 /// The layers of a model, with what comes before them.
@@ -316,7 +334,9 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
     let is_played = match parts.call.collation {
         Collation::Equal => true,
         Collation::Masked => class.takes_mask && !parts.is_eager(),
-        Collation::Cached => class.has_cache && !parts.is_eager() && model.experts.count == 0,
+        Collation::Cached(_) | Collation::Placed | Collation::Kept => {
+            class.has_cache && !parts.is_eager() && model.experts.count == 0
+        }
         _ => class.has_lengths && !parts.has_window(),
     };
     if !is_played {
@@ -349,10 +369,11 @@ fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         keeps_logits: parts.keeps_logits(),
         hands_on: false,
         has_cache: parts.has_cache(),
+        puts_out_states: parts.call.puts_out_states,
         cut: stack.cut.clone().map(|openings| Cut::new(parts, &stack, openings)),
         opening: stack.opening,
         layers: stack.layers,
-        is_tied: model.tied_embeddings.is_on() && parts.call.end != End::Score,
+        is_tied: model.tied_embeddings.is_on() && !parts.call.end.is_of_one(),
         constants: stack.constants,
         declares_norm_first: stack.declares_norm_first,
         beside: parts.call.collation.beside(),
@@ -415,7 +436,12 @@ pub struct Parts<'m> {
 impl Parts<'_> {
     /// Whether keys and values are kept from token to token.
     pub fn has_cache(&self) -> bool {
-        self.call.collation == Collation::Cached
+        matches!(self.call.collation, Collation::Cached(_) | Collation::Kept)
+    }
+
+    /// Whether the class is given numbers of positions beside a mask.
+    pub fn has_positions(&self) -> bool {
+        self.has_cache() || self.call.collation == Collation::Placed
     }
 
     /// The type of what autocast computes in fp32, as norms and losses: that of the weights without it.
@@ -568,6 +594,11 @@ impl Parts<'_> {
         let x = block.add(Place::FinalNorm, (stack.final_norm)(arguments[0]));
         block.named(&arguments[1..=beside]);
         block.end_model(x);
+        if end == End::Values {
+            let product = Product::Linear;
+            let values = block.add(Place::Head, Operator::Linear { x, from: H, to: Shape::ONE, product });
+            return Ok(self.with_state(block, values, x));
+        }
         if end == End::Score {
             let scores = self.scores(&mut block, x, arguments[beside + 1]);
             return Ok(block.giving(&[scores]));
@@ -600,7 +631,7 @@ impl Parts<'_> {
         }
         if !has_items && end != End::Loss {
             block.named(&[x]);
-            return Ok(block.giving(&[logits]));
+            return Ok(self.with_state(block, logits, x));
         }
         if let Some(loss) = self.loss_of_logits() {
             let loss = block.add(Place::Loss, Operator::Loss { x: logits, loss });
@@ -622,6 +653,11 @@ impl Parts<'_> {
         let loss = block.add(Place::Loss, operator);
         block.named(&[x, logits]);
         Ok(block.giving(&[loss, logits]))
+    }
+
+    /// The end of a network with what it puts out, and with the last of its states where it puts these out.
+    fn with_state(&self, block: Block, out: Value, state: Value) -> Block {
+        if self.call.puts_out_states { block.giving(&[out, state]) } else { block.giving(&[out]) }
     }
 
     /// A loss of another library that is given logits.

@@ -57,8 +57,8 @@ pub fn whole_heads(parts: &Parts<'_>) -> Tables {
 
 /// What all layers are given: numbers of positions, cosines and sines, and the mask of eager attention.
 pub fn shared(parts: &Parts<'_>, tables: Tables) -> Vec<Form> {
-    // A mask is given with positions of each sequence where keys and values are kept.
-    let positions = if parts.has_cache() { B * S } else { S };
+    // A mask is given with positions of each sequence where keys and values are kept, for one.
+    let positions = if parts.has_positions() { B * S } else { S };
     let table = Form::new(tables.dtype, positions * tables.width);
     [Form::new(DType::Long, positions), table, table].into_iter().chain(mask_form(parts)).collect()
 }
@@ -91,11 +91,11 @@ pub fn behind_embedding(
 ) -> Vec<Value> {
     let positions = match parts.call.collation {
         Collation::Flattened(_) => Operator::Return { x: arguments[1] },
-        Collation::Cached => Operator::Return { x: arguments[2] },
+        _ if parts.has_positions() => Operator::Return { x: arguments[2] },
         _ => Operator::PositionIds,
     };
     let positions = block.add(Place::Positions, positions);
-    if matches!(parts.call.collation, Collation::Masked | Collation::Unpadded | Collation::Cached) {
+    if matches!(parts.call.collation, Collation::Masked | Collation::Unpadded | Collation::Cached(DType::Long)) {
         // `attention_mask.to(dtype=torch.bool)` of `_preprocess_mask_arguments`, of which no mask is made.
         block.add(Place::Mask, Operator::AsBooleans { mask: arguments[1] });
     }
@@ -264,7 +264,9 @@ pub fn heads_under(parts: &Parts<'_>, block: &mut Block, place: Place, x: Value,
     let is_repeated = has_mask && parts.model.kv_heads != parts.model.heads;
     // Liger's rotation brings those of queries and keys into the order of tokens; the norms of Gemma 3 take it back.
     let is_turned_back = parts.has_liger() && place != Place::Value && !gemma::is_third(parts.model);
-    let is_by_head = place != Place::Value || parts.is_eager() || is_repeated;
+    // A cache has values in the order of heads, and flash attention gives their gradients in that order.
+    let is_kept = parts.call.collation == Collation::Kept && parts.in_half_by_autocast() == DType::Half;
+    let is_by_head = place != Place::Value || parts.is_eager() || is_repeated || is_kept;
     let copies_back = count > 1 && !is_turned_back && is_by_head;
     block.add(place, Operator::Heads { x, copies_back })
 }

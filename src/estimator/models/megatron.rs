@@ -46,6 +46,7 @@ pub fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         keeps_logits: false,
         hands_on: false,
         has_cache: false,
+        puts_out_states: false,
         cut: None,
         is_tied: model.tied_embeddings.is_on(),
         constants: tables(),

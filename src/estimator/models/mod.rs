@@ -78,6 +78,9 @@ pub struct Model {
     /// Whether it is given keys and values of the tokens before, and gives those of all so far (`DynamicCache` of
     /// transformers).
     pub has_cache: bool,
+    /// Whether it puts out what every layer is given and, behind its result, what the last norm puts out
+    /// (`output_hidden_states`).
+    pub puts_out_states: bool,
     /// What an engine makes of the loss.
     pub output: Option<Block>,
     /// Whether the loop computes the loss under autocast as well, where it does the model.

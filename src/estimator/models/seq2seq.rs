@@ -50,6 +50,7 @@ pub fn network(parts: &Parts<'_>) -> Result<Network, NotCounted> {
         closing: stacks.closing,
         hands_on: false,
         has_cache: false,
+        puts_out_states: false,
         output: None,
         has_loss_under_autocast: false,
         keeps_logits: parts.keeps_logits(),

@@ -92,6 +92,7 @@ impl Model {
             closing: if is_last { cut.head.clone() } else { cut.handed_on.clone() },
             hands_on: !is_last,
             has_cache: false,
+            puts_out_states: false,
             cut: None,
             output: self.output.clone(),
             constants: self.constants.clone(),

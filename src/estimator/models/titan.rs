@@ -37,6 +37,7 @@ pub fn decoder(parts: &Parts<'_>) -> Result<Model, NotCounted> {
         cut: Some(cut(parts)),
         hands_on: false,
         has_cache: false,
+        puts_out_states: false,
         source: None,
         sees: false,
         put_out: 0,

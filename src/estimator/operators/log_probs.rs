@@ -3,6 +3,7 @@
 use super::kernel::Effect::{Brief, Drop, New, Pass, PassView, Workspace};
 use super::kernel::{FIRST, NOTHING, OUTPUT, Operand, SECOND, Slot, THIRD};
 use super::lowering::{Call, Lowering};
+use super::sampling::shared;
 use super::size::Size;
 use super::tensor::{Form, Part};
 use crate::estimator::units::{B, DType, S, SC1, Shape};
@@ -54,7 +55,8 @@ pub fn row(k: &mut Lowering<'_>, x: Slot, rows: Shape) -> Slot {
 pub fn log_sum_exp(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
     let whole = k.form(x);
     let form = Form { shape: whole.shape / width, ..whole };
-    let most = sum_of(k.kernel(Part::Maximum, form, &[x.into()]), form.shape, width).put();
+    let each = form.dtype.bytes();
+    let most = shared(k.kernel(Part::Maximum, form, &[x.into()]), form.shape, width, each).put();
     let absolute = k.constant(Part::Absolute, form, &[most]);
     k.constant(Part::Mask, form.with_dtype(DType::Byte), &[absolute]);
     let less = k.constant(Part::Difference, whole, &[x, most]);

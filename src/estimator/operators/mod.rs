@@ -22,6 +22,7 @@ mod lowering;
 mod megatron;
 mod nf4;
 mod norm;
+mod pointwise;
 mod relative;
 mod rotary;
 mod sampling;
@@ -47,6 +48,7 @@ pub use loss_heads::Loss;
 pub use lowering::{Lowering, Types};
 pub use megatron::{Function as MegatronFunction, Norm as MegatronNorm, Sharing as MegatronSharing};
 pub use norm::Weighting;
+pub use pointwise::Pointwise;
 pub use size::{CUBLAS, CUBLASLT, FOREACH_CHUNK, Held, PROCESSORS, Size, reduction_of_all, resident_blocks};
 pub use tensor::{Form, Kind, Owner, Part, Place, Registry, Side, Stream, Tensor, TensorId};
 pub use tiled::Tiles;
@@ -309,6 +311,10 @@ pub enum Operator {
     LigerProduct { x: Value, y: Value, is_copied: bool },
     /// Another loss, of logits or of the hidden state behind the last norm.
     Loss { x: Value, loss: Loss },
+    /// A function of up to three values, element by element.
+    Pointwise { x: Value, others: [Option<Value>; 2], function: Pointwise },
+    /// A part of a tensor, `to` for each of `from` elements, divided by a number in place, as a view.
+    ScaledPart { x: Value, from: Shape, to: Shape },
     /// A function of Megatron Core, of up to three values.
     Megatron { x: Value, others: [Option<Value>; 2], function: MegatronFunction },
 }
@@ -485,6 +491,8 @@ impl Operator {
             Self::LigerRotary { .. } => "Liger 0.8.5, ops/rope.py",
             Self::LigerProduct { .. } => "Liger 0.8.5, ops/swiglu.py and ops/geglu.py",
             Self::Loss { loss, .. } => loss.source(),
+            Self::Pointwise { function, .. } => function.source(),
+            Self::ScaledPart { .. } => "PyTorch 2.15, torch/csrc/autograd/functions/tensor.cpp CopySlices",
             Self::Megatron { function, .. } => function.source(),
             Self::Sum { .. } | Self::Total { .. } => "PyTorch 2.15, derivatives.yaml sum",
             Self::LogSigmoid { .. } => "PyTorch 2.15, derivatives.yaml log_sigmoid_forward",
@@ -535,6 +543,7 @@ impl Operator {
             | Self::Split { x, .. }
             | Self::Heads { x, .. }
             | Self::Slice { x, .. }
+            | Self::ScaledPart { x, .. }
             | Self::Pick { x, .. }
             | Self::TypeEmbedding { types: x, .. }
             | Self::PositionsOfIds { ids: x, .. }
@@ -584,7 +593,9 @@ impl Operator {
             | Self::TiledLoss { x, .. }
             | Self::To { x, .. } => vec![x],
             Self::JensenShannon { student, teacher, labels, items, .. } => vec![student, teacher, labels, items],
-            Self::Megatron { x, others, .. } => std::iter::once(x).chain(others.into_iter().flatten()).collect(),
+            Self::Pointwise { x, others, .. } | Self::Megatron { x, others, .. } => {
+                std::iter::once(x).chain(others.into_iter().flatten()).collect()
+            }
             Self::Computed { x, y, .. } => [Some(x), y].into_iter().flatten().collect(),
             Self::SinusoidRows { positions: x, like: y, .. }
             | Self::RotaryPairs { x, rows: y }
@@ -855,6 +866,11 @@ impl Operator {
                 let sum = loss::of_next_tokens(to, to.slot(logits));
                 loss::quotient(to, sum, to.slot(items))
             }
+            Self::Pointwise { function, .. } => {
+                let given: Vec<_> = self.inputs().into_iter().map(|x| to.slot(x)).collect();
+                function.lower(to, &given)
+            }
+            Self::ScaledPart { x, from, to: part } => pointwise::scaled_part(to, to.slot(x), from, part),
             Self::ScaleInPlace { x } => loss::scaled_in_place(to, to.slot(x)),
             Self::Brought { form } => to.constant(Part::Ids, form, &[]),
             Self::CrossEntropy { logits, is_shifted: true, .. } => loss::of_next_tokens(to, to.slot(logits)),

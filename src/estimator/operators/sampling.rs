@@ -1,6 +1,7 @@
-//! Generation: what a cache keeps of each token, and how the next token is drawn. Nothing of it has a gradient.
+//! Generation: what a cache keeps of each token, and how the next token is drawn.
 
-use super::kernel::Slot;
+use super::kernel::Effect::PassView;
+use super::kernel::{NOTHING, Slot};
 use super::log_probs::total;
 use super::lowering::{Call, Lowering};
 use super::size::Size;
@@ -8,9 +9,10 @@ use super::tensor::{Form, Part};
 use crate::estimator::units::{DType, S, Shape};
 
 /// `torch.cat([cache, x], dim=-2)`. The first time `cache` has no elements, but the type of the keys (`lazy_initialization`).
+/// Its gradient is a view.
 pub fn appended(k: &mut Lowering<'_>, [cache, x, keys]: [Slot; 3], shape: Shape) -> Slot {
     let form = Form { shape, ..k.promoted(x, keys) };
-    k.kernel(Part::Result, form, &[cache.into(), x.into()]).put()
+    k.kernel(Part::Result, form, &[cache.into(), x.into()]).d_cast(1, NOTHING, PassView, form.dtype).put()
 }
 
 /// `x[:, -1:, :]`: a view, which a product reads as it lies.
@@ -52,7 +54,7 @@ pub fn multinomial(k: &mut Lowering<'_>, x: Slot, width: Shape) -> Slot {
 }
 
 /// The workspaces of a reduction whose blocks find `each` bytes.
-fn shared<'l, 'r>(call: Call<'l, 'r>, outputs: Shape, inputs: Shape, each: u64) -> Call<'l, 'r> {
+pub fn shared<'l, 'r>(call: Call<'l, 'r>, outputs: Shape, inputs: Shape, each: u64) -> Call<'l, 'r> {
     let semaphores = Size::Reduction { outputs, inputs, fast: true, semaphores: true };
     call.workspace(Size::Found { outputs, inputs, each }).workspace(semaphores)
 }

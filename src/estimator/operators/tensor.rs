@@ -1,5 +1,7 @@
 //! Who a tensor is: the operator that it belongs to, which part of it, and how large.
 
+use std::collections::HashMap;
+
 use super::size::Size;
 use crate::estimator::units::{DType, Extent, Shape, Widths};
 
@@ -152,6 +154,7 @@ names! {
         Reference "reference model",
         Teacher "teacher",
         RewardModel "reward model",
+        ValueModel "value model",
     }
 }
 
@@ -513,7 +516,7 @@ impl Tensor {
 }
 
 /// A tensor by its number in a [`Registry`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorId(u16);
 
 impl TensorId {
@@ -535,6 +538,8 @@ pub struct Registry {
     owner: Owner,
     /// The tensors of each place. There are a few dozen of one, so that looking through them is faster than hashing.
     of_place: [Vec<TensorId>; Place::COUNT],
+    /// Those of other passes. There are thousands of one place where a network generates.
+    of_extents: HashMap<(TensorId, Extent), TensorId>,
 }
 
 impl Default for Registry {
@@ -547,6 +552,7 @@ impl Default for Registry {
             extents: Vec::new(),
             owner: Owner::Trained,
             of_place,
+            of_extents: HashMap::new(),
         }
     }
 }
@@ -572,32 +578,36 @@ impl Registry {
         // The workspace of a library is the same for all networks.
         let is_of_all = tensor.place == Place::Libraries;
         let (owner, side) = if is_of_all { (Owner::Trained, Side::Decoder) } else { (self.owner, self.side) };
-        self.known((tensor, owner, source), side, None)
-    }
-
-    /// The number of the same tensor in a pass that is given other tokens than a micro-batch has.
-    pub fn of_extent(&mut self, id: TensorId, extent: Extent) -> TensorId {
-        self.known(self.tensors[id.index()], self.sides[id.index()], Some(extent))
-    }
-
-    fn known(&mut self, named: (Tensor, Owner, &'static str), side: Side, extent: Option<Extent>) -> TensorId {
-        let Self { tensors, sides, extents, of_place, .. } = self;
-        let (tensor, owner, _) = named;
-        let known = &mut of_place[tensor.place as usize];
+        let known = &self.of_place[tensor.place as usize];
         let is_same = |id: &&TensorId| {
             let at = id.index();
-            (tensors[at].0, tensors[at].1, sides[at], extents[at]) == (tensor, owner, side, extent)
+            (self.tensors[at].0, self.tensors[at].1, self.sides[at]) == (tensor, owner, side)
         };
         if let Some(&id) = known.iter().find(is_same) {
             return id;
         }
+        let id = self.push((tensor, owner, source), side, None);
+        self.of_place[tensor.place as usize].push(id);
+        id
+    }
+
+    /// The number of the same tensor in a pass that is given other tokens than a micro-batch has.
+    pub fn of_extent(&mut self, id: TensorId, extent: Extent) -> TensorId {
+        if let Some(&known) = self.of_extents.get(&(id, extent)) {
+            return known;
+        }
+        let same = self.push(self.tensors[id.index()], self.sides[id.index()], Some(extent));
+        self.of_extents.insert((id, extent), same);
+        same
+    }
+
+    fn push(&mut self, named: (Tensor, Owner, &'static str), side: Side, extent: Option<Extent>) -> TensorId {
         // A model has a few dozen operators of a few dozen tensors, and a round of generation a dozen that grow; 2¹⁶ are
         // never reached.
-        let id = TensorId(u16::try_from(tensors.len()).unwrap_or(u16::MAX));
-        tensors.push(named);
-        sides.push(side);
-        extents.push(extent);
-        known.push(id);
+        let id = TensorId(u16::try_from(self.tensors.len()).unwrap_or(u16::MAX));
+        self.tensors.push(named);
+        self.sides.push(side);
+        self.extents.push(extent);
         id
     }
 

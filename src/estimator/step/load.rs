@@ -44,11 +44,11 @@ impl<'p> Play<'p> {
         }
         for (network, constants) in networks.iter().zip(&tensors.constants).filter(|(network, _)| network.is_own) {
             let buffers = self.build(network, constants);
-            self.add_adapters(network);
             if self.buffers.is_empty() {
                 self.buffers = buffers.into_iter().zip(tensors.cast.iter().copied()).collect();
             }
         }
+        networks.iter().filter(|network| network.is_own).for_each(|network| self.add_adapters(network));
         if let Some(network) = networks.first()
             && self.score.plan.data_parallel.casts_all()
         {

@@ -44,6 +44,14 @@ impl Depth {
         }
     }
 
+    /// How often a step goes through its micro-batches at most, where the optimizer updates each time. All begin alike.
+    const fn epochs(self) -> u32 {
+        match self {
+            Self::Whole => 64,
+            Self::Folded => 1,
+        }
+    }
+
     /// How many rounds of a loop over rows are played one by one at most.
     const fn rounds(self) -> u32 {
         match self {
@@ -97,8 +105,10 @@ pub fn play(plan: &Plan, depth: Depth, steps: Steps) -> Trace {
     let mut rank = plan.pipeline.map(|pipeline| Rank::new(pipeline, plan, &mut registry));
     let mut play = Play::new(&score, registry);
     play.load_model();
-    // The first step of an engine that learns the order of modules is not like the others.
-    let is_steady = steps == Steps::Steady && !plan.data_parallel.learns_modules();
+    // The first step of an engine that learns the order of modules is not like the others, and one that updates in between
+    // leaves much to the next.
+    let is_alone = !plan.data_parallel.learns_modules() && plan.task.epochs.is_none();
+    let is_steady = steps == Steps::Steady && is_alone;
     play.prepare(is_steady);
     match steps {
         Steps::Steady if is_steady => play.step(&mut rank, true),
@@ -148,30 +158,45 @@ impl<'p> Play<'p> {
         (self.is_new_step, self.has_states) = (true, has_states);
         self.around(Hook::BeginStep);
         plan.task.before.iter().for_each(|pass| self.pass(pass));
-        match rank {
-            Some(rank) => rank.step(self),
+        let mut all = |play: &mut Self| match rank {
+            Some(rank) => rank.step(play),
             None => (0..*micro_batches).for_each(|number| {
-                self.is_last = number + 1 == *micro_batches;
-                self.micro_batch(number);
+                play.is_last = number + 1 == *micro_batches;
+                play.micro_batch(number);
             }),
-        }
-        plan.task.before_update.iter().for_each(|pass| self.pass(pass));
-        self.tape.mark(Moment::Update);
-        self.clip();
-        if !plan.updates_in_backward {
-            self.update(has_states, false);
-        }
-        self.around(Hook::EndStep);
-        rank.iter_mut().for_each(|rank| rank.forget(self));
-        if !has_states {
-            self.around(Hook::Log);
-        }
-        self.around(Hook::Forget);
-        if !round.builds_parts {
-            self.zero_gradients();
+        };
+        if let Some((epochs, behind)) = &plan.task.epochs {
+            for _ in 0..(*epochs).min(depth.epochs()) {
+                all(self);
+                behind.iter().for_each(|pass| self.pass(pass));
+            }
+        } else {
+            all(self);
+            plan.task.before_update.iter().for_each(|pass| self.pass(pass));
+            self.tape.mark(Moment::Update);
+            self.clip();
+            if !plan.updates_in_backward {
+                self.update(has_states, false);
+            }
+            self.around(Hook::EndStep);
+            rank.iter_mut().for_each(|rank| rank.forget(self));
+            if !has_states {
+                self.around(Hook::Log);
+            }
+            self.around(Hook::Forget);
+            if !round.builds_parts {
+                self.zero_gradients();
+            }
         }
         plan.task.after.iter().for_each(|pass| self.pass(pass));
         self.tape.mark(Moment::End);
+    }
+
+    /// The optimizer updates the weights in between, and their gradients go.
+    fn update_weights(&mut self, has_states: bool) {
+        self.tape.mark(Moment::Update);
+        self.update(has_states, false);
+        self.zero_gradients();
     }
 }
 

@@ -83,6 +83,25 @@ impl<'p> Play<'p> {
         self.release(before);
     }
 
+    /// Gives a name the items of a list; what it had goes.
+    fn set_list(&mut self, local: Local, values: Vec<(Value, Repeated)>) {
+        let before = std::mem::replace(&mut self.locals[local.0], Held { values, is_list: true });
+        self.release(before);
+    }
+
+    /// Adds so many items to a list, each made by a function of nothing.
+    fn leave_items(&mut self, function: usize, list: Local, times: u32) {
+        self.locals[list.0].is_list = true;
+        if times > 0 {
+            self.begin_repeat(times, false);
+            for item in self.call(function, &[], false) {
+                let kept = self.tape.repeated(item.storage);
+                self.locals[list.0].values.push((item, kept));
+            }
+            self.end_repeat(times, false);
+        }
+    }
+
     fn release(&mut self, held: Held) {
         let held: Vec<_> = held.values.into_iter().map(|(_, held)| held).filter(|held| !held.is_gone()).collect();
         self.tape.release_all(&held);
@@ -91,10 +110,17 @@ impl<'p> Play<'p> {
     /// Plays one pass.
     pub fn pass(&mut self, pass: &'p Pass) {
         match pass {
-            Pass::Forward { network, given, given_last, into, is_recorded } => {
+            Pass::Forward { network, given, given_last, into, beside, is_recorded } => {
                 let [given, last] = [given, given_last].map(|names| self.arguments(names));
-                let results = self.forward(*network, &given, &last, *is_recorded);
-                into.iter().zip(results).for_each(|(&local, result)| self.set(local, result));
+                let mut results = self.forward(*network, &given, &last, *is_recorded).into_iter();
+                into.iter().zip(results.by_ref()).for_each(|(&local, result)| self.set(local, result));
+                if let Some([states, cache]) = beside {
+                    self.given.states.extend(results.map(|last| (last, Repeated::once(last.storage))));
+                    let all = std::mem::take(&mut self.given.states);
+                    self.set_list(*states, all);
+                    let kept = self.take_cache(*network).into_iter();
+                    self.set_list(*cache, kept.map(|kept| (Value::NONE, kept)).collect());
+                }
             }
             Pass::Call { function, given, into, is_recorded } => {
                 let results = self.call(*function, given, *is_recorded);
@@ -127,6 +153,27 @@ impl<'p> Play<'p> {
                     (0..rest.min(self.score.depth.rounds())).for_each(|_| once(self));
                 }
             }
+            Pass::ForItems { function, of, list } => {
+                let items = self.locals[of.0].values.clone();
+                let functions = &self.score.functions;
+                let Some((instance, _)) = functions.get(*function) else { return };
+                self.tape.set_recording(false);
+                let results = items.into_iter().map(|(item, kept)| {
+                    self.tape.repeat(kept.times, |tape| {
+                        let result = tape.run(instance, &[item])[0];
+                        (result, tape.repeated(result.storage))
+                    })
+                });
+                let results = results.collect();
+                self.tape.set_recording(true);
+                self.set_list(*list, results);
+            }
+            Pass::Update => {
+                if self.is_last {
+                    self.update_weights(self.has_states);
+                    self.has_states = true;
+                }
+            }
             Pass::Move(from, to) => {
                 let held = std::mem::take(&mut self.locals[from.0]);
                 let before = std::mem::replace(&mut self.locals[to.0], held);
@@ -143,8 +190,11 @@ impl<'p> Play<'p> {
                     self.release(held);
                 }
                 // The loss goes, where the training loop has kept it, and the graph with it.
-                self.tape.forget_leaves();
+                if self.score.plan.task.epochs.is_none() {
+                    self.tape.forget_leaves();
+                }
             }
+            Pass::ForgetGraph => self.tape.forget_leaves(),
             Pass::Extent(extent) => self.extend(*extent),
             Pass::OfRound => self.extend(self.given.round),
             Pass::Times(times, passes) => {
@@ -165,7 +215,10 @@ impl<'p> Play<'p> {
             }
             Pass::Gather { each, names_head, stays } => self.gather_all(*each, *names_head, *stays),
             Pass::Merge { is_copied } => self.merge_adapters(*is_copied),
-            Pass::Rounds { extent, grows, times, passes, between } => {
+            Pass::Rounds { extent, grows, times, leaves, passes, between } => {
+                if let Some((function, list)) = leaves {
+                    self.leave_items(*function, *list, self.skipped(*times));
+                }
                 self.rounds([*extent, *grows], *times, passes, between);
             }
             Pass::DropCache(network) => self.drop_cache(*network),
@@ -187,7 +240,7 @@ impl<'p> Play<'p> {
                 self.end_late();
                 self.tape.end_backward();
                 self.end_reduction();
-                if !self.score.plan.data_parallel.keeps_results() {
+                if !self.score.plan.data_parallel.keeps_results() && self.score.plan.task.epochs.is_none() {
                     self.tape.forget_leaves();
                 }
             }
@@ -230,10 +283,13 @@ impl<'p> Play<'p> {
         let stages_before = self.stages_of(divided).start;
         self.hook(Scope::Frozen(number), Hook::BeforeForward);
         self.tape.set_recording(is_recorded);
+        let puts_out_states = network.model.puts_out_states;
         match self.given.extent {
-            Some(extent) if network.model.has_cache && extent.tokens > 1 => self.tape.mark(Moment::Prompt),
-            Some(_) => {}
-            None => self.tape.mark(if is_recorded { Moment::Forward } else { Moment::Score }),
+            Some(extent) if network.model.has_cache && !puts_out_states && extent.tokens > 1 => {
+                self.tape.mark(Moment::Prompt);
+            }
+            Some(_) if !puts_out_states => {}
+            _ => self.tape.mark(if is_recorded { Moment::Forward } else { Moment::Score }),
         }
         if has_hooks {
             self.before_forward(is_recorded);
@@ -263,6 +319,11 @@ impl<'p> Play<'p> {
                     (x, shared_count) = (results.first().copied().unwrap_or(x), count);
                     beside = results.get(1..).unwrap_or_default().to_vec();
                     continue;
+                }
+                if puts_out_states {
+                    self.tape.retain(x.storage);
+                    let kept = self.tape.repeated(x.storage);
+                    self.given.states.push((x, kept));
                 }
                 let of_layer = (number, place, unit);
                 let cache = self.given.cache(of_layer);

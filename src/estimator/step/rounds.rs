@@ -18,8 +18,12 @@ pub struct Given {
     pub round: Option<Extent>,
     /// The tensors that stand for others in the present extent.
     pub stand_ins: Vec<Option<TensorId>>,
+    /// The tensors that kernels ask for, each once; none until one stands for another.
+    pub asked: Vec<TensorId>,
     /// Keys and values of the tokens so far, by network, stage and unit.
     pub caches: BTreeMap<(usize, usize, usize), [Repeated; 2]>,
+    /// What layers of a network were given until now, where its class puts that out.
+    pub states: Vec<(Value, Repeated)>,
 }
 
 impl Given {
@@ -36,7 +40,7 @@ impl<'p> Play<'p> {
         if grows.cached > 0 {
             self.tape.mark(Moment::Generate);
         }
-        for round in times.saturating_sub(self.score.depth.tokens())..times {
+        for round in self.skipped(times)..times {
             let rounds = round.saturating_add(1);
             let more = |of: u32, each: u32| of.saturating_add(each.saturating_mul(rounds));
             self.given.round = Some(Extent {
@@ -52,12 +56,22 @@ impl<'p> Play<'p> {
         }
     }
 
-    /// The keys and values of a network go.
-    pub fn drop_cache(&mut self, network: usize) {
+    /// How many of so many rounds are not played.
+    pub fn skipped(&self, times: u32) -> u32 {
+        times.saturating_sub(self.score.depth.tokens())
+    }
+
+    /// The keys and values of a network, which has them no more.
+    pub fn take_cache(&mut self, network: usize) -> Vec<Repeated> {
         let caches = &mut self.given.caches;
         let mut of_network = caches.split_off(&(network, 0, 0));
         caches.extend(of_network.split_off(&(network + 1, 0, 0)));
-        let kept: Vec<_> = of_network.into_values().rev().flatten().collect();
+        of_network.into_values().rev().flatten().collect()
+    }
+
+    /// The keys and values of a network go.
+    pub fn drop_cache(&mut self, network: usize) {
+        let kept = self.take_cache(network);
         self.tape.release_all(&kept);
     }
 
@@ -70,22 +84,35 @@ impl<'p> Play<'p> {
         };
         let widths = self.score.plan.widths();
         let of_extent = widths.of_extent(extent);
-        let instances =
-            self.score.networks.iter().flat_map(|network| &network.stages).flat_map(|stage| &stage.instances);
-        let programs = instances.chain(self.score.functions.iter().map(|(instance, _)| instance));
-        for kernel in programs.flat_map(|instance| &instance.program.kernels) {
-            let asides = kernel.asides.iter().map(|aside| aside.tensor);
-            for tensor in kernel.output.into_iter().chain(asides).chain(kernel.brief) {
-                let place = tensor.index();
-                if self.given.stand_ins.len() <= place {
-                    self.given.stand_ins.resize(place + 1, None);
-                }
-                let bytes = self.registry.tensor(tensor).size.bytes(&of_extent);
-                if self.given.stand_ins[place].is_none_or(|before| self.registry.bytes(before, &widths) != bytes) {
-                    self.given.stand_ins[place] = Some(self.registry.of_extent(tensor, extent));
-                }
+        if self.given.asked.is_empty() {
+            self.given.asked = self.asked();
+        }
+        for &tensor in &self.given.asked {
+            let place = tensor.index();
+            if self.given.stand_ins.len() <= place {
+                self.given.stand_ins.resize(place + 1, None);
+            }
+            let bytes = self.registry.tensor(tensor).size.bytes(&of_extent);
+            if self.given.stand_ins[place].is_none_or(|before| self.registry.bytes(before, &widths) != bytes) {
+                self.given.stand_ins[place] = Some(self.registry.of_extent(tensor, extent));
             }
         }
         self.tape.stand_in(self.given.stand_ins.clone());
+    }
+
+    /// The tensors that kernels ask for forward, each once. Layers that are alike ask for the same ones.
+    fn asked(&self) -> Vec<TensorId> {
+        let instances =
+            self.score.networks.iter().flat_map(|network| &network.stages).flat_map(|stage| &stage.instances);
+        let programs = instances.chain(self.score.functions.iter().map(|(instance, _)| instance));
+        let kernels = programs.flat_map(|instance| &instance.program.kernels);
+        let asked = kernels.flat_map(|kernel| {
+            let asides = kernel.asides.iter().map(|aside| aside.tensor);
+            kernel.output.into_iter().chain(asides).chain(kernel.brief)
+        });
+        let mut asked: Vec<_> = asked.collect();
+        asked.sort_by_key(|tensor| tensor.index());
+        asked.dedup();
+        asked
     }
 }

@@ -41,6 +41,7 @@ impl Pipeline {
             batches: if moves_batches { Batches::EachInTurn } else { Batches::Once },
             before: Vec::new(),
             micro_batch: Vec::new(),
+            epochs: None,
             before_update: Vec::new(),
             after: Vec::new(),
             left: Vec::new(),

@@ -65,7 +65,7 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
 fn passed(script: &mut Script, [ids, labels, items]: [Local; 3], types: Types, out: Form) -> [Local; 2] {
     let into @ [loss, logits] = script.names();
     let (given, given_last, is_recorded) = (vec![ids], vec![labels, items], script.is_recorded);
-    script.passes.push(Pass::Forward { network: 0, given, given_last, into: into.to_vec(), is_recorded });
+    script.passes.push(Pass::Forward { network: 0, given, given_last, into: into.to_vec(), beside: None, is_recorded });
     let (logits, _) = handed_out(script, types, logits, out);
     [loss, logits]
 }
@@ -175,7 +175,7 @@ fn batches(script: &mut Script, evaluated: &Evaluated, names: &Names, times: u32
     add(script, evaluated, names, false);
     let passes = std::mem::replace(&mut script.passes, before);
     let extent = evaluated.extent_of_all(evaluated.batch);
-    script.passes.push(Pass::Rounds { extent, grows, times: times - 1, passes, between: Vec::new() });
+    script.passes.push(Pass::Rounds { extent, grows, times: times - 1, leaves: None, passes, between: Vec::new() });
 }
 
 /// A batch: it comes, its labels are counted, and the model gives its loss, which stands for each of its sequences.

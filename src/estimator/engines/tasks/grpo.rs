@@ -3,7 +3,7 @@
 //! the one that is trained. Others generate, or the model itself before all passes (`unwrap_model_for_generation`), or an engine
 //! beside it, which sleeps afterwards or does not (`VLLMGeneration.generate` in generation/vllm_generation.py).
 
-use super::generation::{self, Generation};
+use super::generation::{self, Generation, Kind};
 use super::log_probs::{CHUNK_ROWS, chunks, entropies, joined, selective_log_softmax};
 use super::{Local, Networks, Script, compared_with, frozen, handed_out, of_batch};
 use crate::estimator::choice::{Batching, RewardModel, Rollout};
@@ -48,10 +48,12 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
         let (network, has_end_token) = (all.len(), networks.has_end_token);
         let of_prompts = u64::from(sequences).saturating_mul(prompt.into()).saturating_mul(DType::Long.bytes());
         batch.push(Tensor { place: Place::Batch, part: Part::Ids, size: Size::Bytes(of_prompts) });
-        all.push(generation::network(networks)?);
-        let asked = Generation { network, types, dtype, sequences, prompt, tokens: completed, has_end_token };
-        let made = generation::generate(&mut script, prompts, asked);
-        script.forget(&made);
+        all.push(generation::network(networks, DType::Long)?);
+        let kind = Kind::Plain;
+        let asked = Generation { network, types, dtype, sequences, prompt, tokens: completed, has_end_token, kind };
+        let [sequence, mask, same] = generation::generate(&mut script, prompts, asked);
+        script.passes.extend([Pass::DropCache(network), Pass::Extent(None)]);
+        script.forget(&[sequence, mask, same]);
     }
     let engine = inference_engine(scenario);
     if task.rollout == Rollout::Asleep {
@@ -90,6 +92,7 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
         batches: Batches::Once,
         before,
         micro_batch: script.passes,
+        epochs: None,
         before_update: Vec::new(),
         after: vec![Pass::Forget(vec![loss])],
         left: Vec::new(),

@@ -7,8 +7,10 @@ mod evaluated;
 mod generation;
 mod grpo;
 mod log_probs;
+mod ppo;
 mod pretrain;
 mod reward;
+mod statements;
 mod train;
 mod trainer;
 
@@ -31,7 +33,7 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
         TaskKind::Distil => distil::task(scenario, networks),
         TaskKind::Grpo => grpo::task(scenario, networks),
         TaskKind::Reward => reward::task(networks),
-        _ => Err(NotCounted::Task),
+        TaskKind::Ppo => ppo::task(scenario, networks),
     }
 }
 
@@ -106,9 +108,9 @@ pub const fn has_pairs(kind: TaskKind) -> bool {
 }
 
 /// Whether a task's trainer takes dropout out of the model and its adapters (`disable_dropout` of `DPOConfig`, `RewardConfig`
-/// and `GKDConfig`, which is on unless it is said otherwise).
+/// and `GKDConfig`, which is on unless it is said otherwise; PPOTrainer always does).
 pub const fn disables_dropout(kind: TaskKind) -> bool {
-    matches!(kind, TaskKind::Dpo | TaskKind::Reward | TaskKind::Distil)
+    matches!(kind, TaskKind::Dpo | TaskKind::Reward | TaskKind::Distil | TaskKind::Ppo)
 }
 
 /// Sequences of a pair: a chosen and a rejected answer.
@@ -140,7 +142,7 @@ impl Script {
         let into = self.name();
         let (given, given_last) = (given.to_vec(), given_last.to_vec());
         let is_recorded = self.is_recorded;
-        self.passes.push(Pass::Forward { network, given, given_last, into: vec![into], is_recorded });
+        self.passes.push(Pass::Forward { network, given, given_last, into: vec![into], beside: None, is_recorded });
         into
     }
 

@@ -16,7 +16,7 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
     let [ids, labels, mask, positions] = script.call(brought(), &[]);
     let losses = script.name();
     let (given, given_last, into) = (vec![ids], vec![labels], vec![losses]);
-    script.passes.push(Pass::Forward { network: 0, given, given_last, into, is_recorded: true });
+    script.passes.push(Pass::Forward { network: 0, given, given_last, into, beside: None, is_recorded: true });
     script.forget(&[ids, labels, positions]);
     if let Some(output) = model.output.clone() {
         script.call_into(output, &[losses, mask], &[loss, count, report]);
@@ -36,6 +36,7 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         batches: Batches::Once,
         before: Vec::new(),
         micro_batch: script.passes,
+        epochs: None,
         before_update: Vec::new(),
         after: vec![Pass::Forget(vec![loss, count])],
         left: Vec::new(),

@@ -37,7 +37,14 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
     }
     let put_out: Vec<_> = (0..model.put_out).map(|_| script.name()).collect();
     let into = [&[loss, logits], &put_out[..]].concat();
-    script.passes.push(Pass::Forward { network: 0, given, given_last: vec![labels], into, is_recorded: true });
+    script.passes.push(Pass::Forward {
+        network: 0,
+        given,
+        given_last: vec![labels],
+        into,
+        beside: None,
+        is_recorded: true,
+    });
     let scales_loss = networks.data_parallel.loss_scales() > 0;
     if let Some(output) = model.output.as_ref().filter(|_| !scales_loss) {
         script.call_into(output.clone(), &[loss, labels], &[loss, logits]);
@@ -70,6 +77,7 @@ pub fn task(networks: Networks<'_>) -> Result<Task, NotCounted> {
         batches: if moves_batches { Batches::EachInTurn } else { Batches::Once },
         before: Vec::new(),
         micro_batch: script.passes,
+        epochs: None,
         before_update: Vec::new(),
         after: vec![Pass::Forget([&[loss, logits], &put_out[..]].concat())],
         left: Vec::new(),

@@ -30,6 +30,7 @@ pub fn task(script: Script, networks: Vec<Network>, batch: Vec<Tensor>, step: St
         batches: Batches::EachStep,
         before: Vec::new(),
         micro_batch: script.passes,
+        epochs: None,
         before_update: step.before_update,
         after: Vec::new(),
         left: step.left,
