@@ -45,7 +45,7 @@ const OPTIMIZERS: &[(&str, Said)] = &[
 ];
 
 static CONFIG: Table = Table {
-    source: "axolotl 0.19.0, utils/schemas/, AxolotlInputConfig and its bases, and integrations/*/args.py",
+    source: "axolotl 0.19.0, utils/schemas/ and integrations/*/args.py",
     is_of_scripts: false,
     keys: &[
         open(&["base_model"], Model),
