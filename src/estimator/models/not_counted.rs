@@ -32,8 +32,7 @@ reasons! {
     Engine = "only PyTorch’s own engine, DeepSpeed’s, torchtitan and Megatron-LM are played yet";
     /// Preference optimization and its like.
     Task = "of tasks, only training on the next token, DPO, reward models, distillation, GRPO and PPO are played yet, with frozen \
-        models like the trained one on the GPU; PPO with a reward model, and with generation and scoring by the model itself of all \
-        that an update trains on at once";
+        models like the trained one on the GPU, and PPO that generates and scores in one go";
     /// A mask of padding, where a task gives one.
     MaskOfPadding = "tasks are played with fused attention, and with layers like those of Llama, Qwen, Gemma, OLMo 2, \
         StarCoder 2, Pythia and Phi-1.5";
