@@ -105,15 +105,6 @@ const TRAINERS: &[(&str, &str)] = &[
     ("xpo", "XPOConfig"),
 ];
 
-/// What a name says of the options behind it.
-#[derive(Clone, Copy)]
-enum Named {
-    /// The format that they are of.
-    Format(Format),
-    /// A trainer of trl’s, by the name of its script.
-    Trainer(&'static str),
-}
-
 /// The sections of a text with a command in it; none where it has none.
 pub(super) fn sections(text: &str) -> Option<Vec<Section>> {
     let commands = flags::commands(text);
@@ -186,24 +177,24 @@ fn started(words: &[Word], to: &mut Vec<Section>, depth: usize) {
                         launched(rest, Format::Torchrun, to, &mut again)
                     }
                     "accelerate.commands.launch" => launched(rest, Format::Accelerate, to, &mut again),
-                    module => to.extend(section(rest, by_name(module))),
+                    module => to.extend(named(rest, module)),
                 },
-                [script, rest @ ..] => to.extend(section(rest, by_name(&script.text))),
+                [script, rest @ ..] => to.extend(named(rest, &script.text)),
                 [] => {}
             }
         }
         "llamafactory-cli" | "lmf" if matches!(word(0), Some("sft" | "dpo" | "rm")) => {
-            to.extend(section(rest, Some(Named::Format(Format::LlamaFactoryV1))));
+            to.extend(section(rest, Some(Format::LlamaFactoryV1)));
         }
-        "llamafactory-cli" | "lmf" => to.extend(section(rest, Some(Named::Format(Format::LlamaFactory)))),
-        "swift" => to.extend(section(rest, Some(Named::Format(Format::MsSwift)))),
-        "megatron" => to.extend(section(rest, Some(Named::Format(Format::MegatronSwift)))),
+        "llamafactory-cli" | "lmf" => to.extend(section(rest, Some(Format::LlamaFactory))),
+        "swift" => to.extend(section(rest, Some(Format::MsSwift))),
+        "megatron" => to.extend(section(rest, Some(Format::MegatronSwift))),
         // What stands behind the recipe's configuration changes single keys of it.
         "tune" if word(0) == Some("run") => launched(&rest[1..], Format::Torchrun, to, &mut again),
-        "axolotl" => to.extend(section(rest, Some(Named::Format(Format::Axolotl)))),
-        "automodel" => to.extend(section(rest, Some(Named::Format(Format::Automodel)))),
-        "trl" => to.extend(section(rest, word(0).and_then(by_name))),
-        other if other.ends_with(".py") => to.extend(section(rest, by_name(other))),
+        "axolotl" => to.extend(section(rest, Some(Format::Axolotl))),
+        "automodel" => to.extend(section(rest, Some(Format::Automodel))),
+        "trl" => to.extend(named(rest, word(0).unwrap_or_default())),
+        other if other.ends_with(".py") => to.extend(named(rest, other)),
         _ => {}
     }
 }
@@ -221,35 +212,36 @@ fn launched(words: &[Word], format: Format, to: &mut Vec<Section>, again: &mut d
         at += if has_value { 2 } else { 1 };
     }
     let (own, rest) = words.split_at(at.min(words.len()));
-    to.extend(section(own, Some(Named::Format(format))));
+    to.extend(section(own, Some(format)));
     match rest {
-        [m, module, rest @ ..] if m.text.starts_with('-') => to.extend(section(rest, by_name(&module.text))),
+        [m, module, rest @ ..] if m.text.starts_with('-') => to.extend(named(rest, &module.text)),
         [program, ..] if PROGRAMS.contains(&base(&program.text)) || program.text.ends_with(".py") => again(rest, to),
-        [program, rest @ ..] => to.extend(section(rest, by_name(&program.text))),
+        [program, rest @ ..] => to.extend(named(rest, &program.text)),
         [] => {}
     }
 }
 
-/// What the name of a script or a module says of its options.
-fn by_name(name: &str) -> Option<Named> {
+/// The section that options are behind the name of a script, of a module or of what a program is told to do.
+fn named(words: &[Word], name: &str) -> Option<Section> {
     let small = name.to_ascii_lowercase();
     let script = base(&small).trim_end_matches(".py").trim_end_matches("_vlm").trim_end_matches("_tldr");
-    let trainer = TRAINERS.iter().find(|(trainer, _)| *trainer == script).map(|(trainer, _)| Named::Trainer(trainer));
-    trainer.or_else(|| SCRIPTS.iter().find(|(part, _)| small.contains(part)).map(|(_, format)| Named::Format(*format)))
+    if let Some((trainer, _)) = TRAINERS.iter().find(|(trainer, _)| *trainer == script) {
+        let options = section(words, Some(Format::TrlOther));
+        let options = options.unwrap_or_else(|| Section::new(Format::TrlOther, Document::default()));
+        return Some(trained_by(trainer, words.first().map_or(1, |word| word.line), options));
+    }
+    section(words, SCRIPTS.iter().find(|(part, _)| small.contains(part)).map(|(_, format)| *format))
 }
 
-/// The section that options are; by what they are where no name says it.
-fn section(words: &[Word], named: Option<Named>) -> Option<Section> {
+/// The section with the name of the trainer of trl’s that it is for.
+fn trained_by(trainer: &str, line: usize, mut section: Section) -> Section {
+    section.document.put(TRAINER_KEY.to_owned(), Value::Text(trainer.to_owned()), line);
+    section
+}
+
+/// The section that options are; by what they are where no format is told.
+fn section(words: &[Word], format: Option<Format>) -> Option<Section> {
     let (mut document, others) = flags::options(words);
-    let format = match named {
-        Some(Named::Trainer(trainer)) => {
-            let line = words.first().map_or(1, |word| word.line);
-            document.put(TRAINER_KEY.to_owned(), Value::Text(trainer.to_owned()), line);
-            Some(Format::TrlOther)
-        }
-        Some(Named::Format(format)) => Some(format),
-        None => None,
-    };
     // torchtitan 0.3 has a command for each kind of recomputation.
     for word in &others {
         if let Some(mode) = word.text.strip_prefix("activation-checkpoint:") {
@@ -355,16 +347,16 @@ pub(super) fn of_python(text: &str, readers: Readers) -> Result<Option<Vec<Secti
             let key = if loads { "pretrained_model_name_or_path" } else { "model_name" };
             document.entries.push(Entry { path: key.to_owned(), value: Value::Text(name), line: call.line });
         }
-        if let Some(trainer) = trainer {
-            document.put(TRAINER_KEY.to_owned(), Value::Text(trainer.to_owned()), call.line);
-        }
         if call.name == "ParallelismConfig" {
             for entry in &mut document.entries {
                 entry.path = format!("parallelism_config.{}", entry.path);
             }
         }
         let section = Section { expressions: call.expressions, is_call: true, ..Section::new(format, document) };
-        sections.push(section);
+        sections.push(match trainer {
+            Some(trainer) => trained_by(trainer, call.line, section),
+            None => section,
+        });
     }
     Ok((!sections.is_empty()).then_some(sections))
 }

@@ -197,8 +197,8 @@ pub struct Task {
     pub before: Vec<Pass>,
     /// What is done with a micro-batch.
     pub micro_batch: Vec<Pass>,
-    /// Where the micro-batches say when the optimizer updates: how often a step goes through them, and what is done behind each
-    /// time.
+    /// How often a step goes through its micro-batches, and what is done behind each time, of a task whose micro-batches say
+    /// when the optimizer updates ([`Pass::Update`]); none of a task that updates once, behind them all.
     pub epochs: Option<(u32, Vec<Pass>)>,
     /// What is done before the optimizer's step.
     pub before_update: Vec<Pass>,

@@ -192,11 +192,12 @@ impl<'p> Play<'p> {
         self.tape.mark(Moment::End);
     }
 
-    /// The optimizer updates the weights in between, and their gradients go.
-    fn update_weights(&mut self, has_states: bool) {
+    /// Updates the weights in between micro-batches, after which the optimizer has its state and gradients are gone.
+    fn update_weights(&mut self) {
         self.tape.mark(Moment::Update);
-        self.update(has_states, false);
+        self.update(self.has_states, false);
         self.zero_gradients();
+        self.has_states = true;
     }
 }
 

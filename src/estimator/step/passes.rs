@@ -170,8 +170,7 @@ impl<'p> Play<'p> {
             }
             Pass::Update => {
                 if self.is_last {
-                    self.update_weights(self.has_states);
-                    self.has_states = true;
+                    self.update_weights();
                 }
             }
             Pass::Move(from, to) => {

@@ -52,7 +52,7 @@ struct Record {
     /// Files that are not read, by why.
     unread: BTreeMap<String, Vec<String>>,
     /// Numbers of files by format, key, fate and reason.
-    keys: BTreeMap<(String, String, Fate, String), BTreeSet<String>>,
+    keys: BTreeMap<(Format, String, Fate, String), BTreeSet<String>>,
 }
 
 impl Record {
@@ -70,7 +70,7 @@ impl Record {
                         let meaning = Readers::all().meaning(section.format).expect("all parts are there");
                         for Explained { key, outcome, .. } in explain::keys(&section, meaning) {
                             let (fate, why) = Fate::of(&outcome);
-                            self.keys.entry((format.to_owned(), key, fate, why)).or_default().insert(name.to_owned());
+                            self.keys.entry((section.format, key, fate, why)).or_default().insert(name.to_owned());
                         }
                     }
                 }
@@ -142,12 +142,12 @@ fn write_what_the_examples_say() {
             record.add(&name, &fs::read_to_string(&path).expect("a text"));
         }
         result += &record.told(program);
-        let mut numbers: BTreeMap<(&str, &str, Fate), usize> = BTreeMap::new();
+        let mut numbers: BTreeMap<(Format, &str, Fate), usize> = BTreeMap::new();
         for ((format, key, fate, _), files) in &record.keys {
-            *numbers.entry((format, key, *fate)).or_default() += files.len();
+            *numbers.entry((*format, key, *fate)).or_default() += files.len();
         }
         for ((format, key, fate), files) in numbers {
-            writeln!(keys, "{program}\t{format}\t{key}\t{}\t{files}", fate.name()).expect("a text");
+            writeln!(keys, "{program}\t{format:?}\t{key}\t{}\t{files}", fate.name()).expect("a text");
         }
     }
     fs::write(recorded().join("RESULT.md"), result).expect("a file");
@@ -160,7 +160,10 @@ fn every_key_of_the_examples_is_known_as_it_is_recorded() {
     let mut read = 0;
     for line in text.lines().skip(1) {
         let [_, format, key, fate, _] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        let row = ALL.iter().find(|row| row.name == format).unwrap_or_else(|| panic!("{format} is no format"));
+        let row = ALL
+            .iter()
+            .find(|row| format!("{:?}", row.format) == format)
+            .unwrap_or_else(|| panic!("{format} is no format"));
         let meaning = Readers::all().meaning(row.format).expect("all parts are there");
         let (meaning, path) = explain::within(meaning, key);
         let path = path.strip_prefix("no_").filter(|_| meaning.find(path).is_none()).unwrap_or(path);

@@ -24,11 +24,11 @@ pub struct Generation {
     pub tokens: u32,
     /// Whether the model's configuration names a token with which sequences end.
     pub has_end_token: bool,
-    /// What the caller gives beside the prompts, and gets beside the sequences.
+    /// Whether the caller wants the scores of tokens beside the sequences.
     pub kind: Kind,
 }
 
-/// What a caller of `generate` gives and gets.
+/// A caller of `generate`, by what it gives beside the prompts and gets beside the sequences.
 #[derive(Clone, Copy)]
 pub enum Kind {
     /// A mask of numbers, and it gets the sequences alone.
@@ -160,7 +160,7 @@ fn computed_same(form: Form) -> Block {
     block.giving(&[same])
 }
 
-/// What a caller makes of prompts: a mask, and where padding is filled a copy of them without it.
+/// A function that makes the mask of prompts, and for a caller that fills padding a copy of the prompts without it.
 fn masked(kind: Kind) -> Block {
     let (mut block, arguments) = Block::new(&[tokens()]);
     let prompts = arguments[0];

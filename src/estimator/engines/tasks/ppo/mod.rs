@@ -18,7 +18,7 @@ use crate::estimator::units::{B, DType, Extent, SC, Shape, Width};
 /// How often an update goes over what was generated (`num_ppo_epochs` of `PPOConfig`).
 const EPOCHS: u32 = 4;
 
-/// The task.
+/// Makes the passes of PPO; the reason where they are not played yet.
 pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCounted> {
     refused(scenario, networks).map_or(Ok(()), Err)?;
     let recipe = &scenario.recipe;
@@ -77,7 +77,7 @@ pub fn task(scenario: &Scenario, networks: Networks<'_>) -> Result<Task, NotCoun
     Ok(task)
 }
 
-/// What of a scenario is not played yet.
+/// The reason for which PPO of a scenario is not played yet; none where it is.
 fn refused(scenario: &Scenario, networks: Networks<'_>) -> Option<NotCounted> {
     let (task, recipe) = (&scenario.task, &scenario.recipe);
     let all = recipe.batch.saturating_mul(recipe.micro_batches);
@@ -108,7 +108,7 @@ struct Numbers {
     generating: usize,
 }
 
-/// What a run is of.
+/// The networks, types and sizes that all passes of a run of PPO share.
 struct Run {
     numbers: Numbers,
     /// The type of the weights of the policy and of the value model.
@@ -126,7 +126,7 @@ struct Run {
     /// Tokens of a prompt and of a completion.
     prompt: u32,
     completion: u32,
-    /// What a pass over all sequences is given.
+    /// The sequences and tokens that a pass over all sequences is given.
     whole: Extent,
     /// Whether the model's configuration names a token with which sequences begin. Those that name one name one that ends.
     has_begin_token: bool,
@@ -291,7 +291,7 @@ fn forward(script: &mut Script, network: usize, [ids, mask, places]: [Local; 3],
     script.passes.push(Pass::Forward { network, given, given_last, into, beside, is_recorded });
 }
 
-/// What a network is given of sequences (`forward`, and `get_reward` of trl/experimental/utils.py): ids with padding filled, a
+/// The arguments of a network for whole sequences (`forward`, and `get_reward` of trl/experimental/utils.py): ids with padding filled, a
 /// mask of booleans, and places, for which a sum casts the mask.
 fn inputs(script: &mut Script) -> [Local; 3] {
     let names @ [ids, mask, places] = script.names();

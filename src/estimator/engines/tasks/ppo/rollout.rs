@@ -1,4 +1,4 @@
-//! What a step of PPOTrainer does before and behind its updates: the policy generates, models score, advantages are computed, and
+//! Passes of PPOTrainer before and behind its updates: the policy generates, models score, advantages are computed, and
 //! in the end numbers are reported.
 
 use super::{Names, Run, each, forward, inputs, one, one_each};
@@ -183,7 +183,7 @@ fn last_advantage() -> Block {
     block.giving(&[advantage, delta])
 }
 
-/// The same of a token before it.
+/// The advantage of a token before the last, and the difference that it is made of, which takes the place of the one before.
 fn advantage(values: DType) -> Block {
     let form = one_each(DType::Single);
     let (mut block, arguments) = Block::new(&[form]);
@@ -200,7 +200,7 @@ fn make(block: &mut Block, x: Value, y: Option<Value>, form: Form) -> Value {
     block.add(Place::Metrics, Operator::Computed { x, y, form })
 }
 
-/// What is reported of an update, and the end of it: names go.
+/// Adds the report of an update, and its end: names go.
 pub fn report(script: &mut Script, names: &Names, run: &Run) {
     let (byte, single, at) = (DType::Byte, DType::Single, Place::Metrics);
     script.passes.push(Pass::Extent(Some(run.whole)));

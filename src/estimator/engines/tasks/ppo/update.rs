@@ -1,4 +1,4 @@
-//! What PPOTrainer does with a micro-batch: the module of policy and value model runs, the loss is derived, the optimizer updates
+//! Passes of PPOTrainer over a micro-batch: the module of policy and value model runs, the loss is derived, the optimizer updates
 //! behind the last one, and statistics are taken of what is still there.
 
 use super::{Run, each, forward, inputs, one};
